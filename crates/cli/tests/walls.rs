@@ -105,6 +105,7 @@ const MAY_USE: [(&str, &[&str]); 26] = [
             "perbuck-serve",
             // Of its tests.
             "perbuck-database",
+            "perbuck-deploy",
             "perbuck-mysql",
             "perbuck-postgres",
             "perbuck-event",

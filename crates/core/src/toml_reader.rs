@@ -360,6 +360,34 @@ impl<'a> Section<'a> {
         keys.into_iter().filter_map(one).collect()
     }
 
+    /// As [`Self::remaining_scalars`], with those of the tables within by their paths: `storage.block-cache.capacity`.
+    pub fn remaining_paths(&self) -> BTreeMap<String, Located<Scalar>> {
+        let tables: Vec<String> =
+            self.unasked().into_iter().filter(|key| self.table.get(key).is_some_and(Item::is_table_like)).collect();
+        let within = tables.iter().filter_map(|key| {
+            let inner = self.table(key)?.remaining_paths();
+            Some(inner.into_iter().map(move |(path, found)| (format!("{key}.{path}"), found)))
+        });
+        let mut all: BTreeMap<String, Located<Scalar>> = within.flatten().collect();
+        for (key, found) in self.remaining_scalars() {
+            if all.contains_key(&key) {
+                self.report(&key, format!("`{}` is given twice", self.full(&key)), "keep one of them");
+            }
+            all.insert(key, found);
+        }
+        all
+    }
+
+    /// Every whole number that was not asked for yet, for a reader further on that knows what they count.
+    pub fn remaining_counts(&self, range: std::ops::RangeInclusive<i64>) -> BTreeMap<String, Located<u32>> {
+        let counts = self.unasked().into_iter().filter(|key| self.table.get(key).is_some_and(Item::is_integer));
+        let one = |key: String| {
+            let found = self.int(&key, range.clone())?;
+            Some((key, Located { value: found.value as u32, line: found.line }))
+        };
+        counts.filter_map(one).collect()
+    }
+
     /// Reports every key that was not asked for.
     pub fn finish(&self) {
         let asked = self.asked.borrow();

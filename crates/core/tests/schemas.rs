@@ -66,6 +66,7 @@ fn example_flags() -> Vec<Flag> {
         Flag::Aborted { count: 1 },
         Flag::WrongRows { missing: 1, wrong: 2 },
         Flag::FunctionalServer { why: "its store is for tests".into() },
+        Flag::ClusterChanged { changes: BTreeMap::from([("leaders_moved".into(), 3)]) },
     ]
 }
 
@@ -91,11 +92,15 @@ fn example_target() -> TargetRecord {
         server_counters: BTreeMap::from([("Com_select".into(), 6000)]),
         server_cpu_ns: None,
         work: Some(ServerWork::Statements { all: 22_690, own: 8_690 }),
-        observed: vec![Observed {
-            source: "@@version_compile_machine".into(),
-            arch: Some("aarch64".into()),
-            ..Observed::default()
-        }],
+        observed: vec![
+            Observed { source: "@@version_compile_machine".into(), arch: Some("aarch64".into()), ..Observed::default() },
+            Observed {
+                source: "information_schema.cluster_info".into(),
+                role: Some("tikv".into()),
+                machines: Some(3),
+                ..Observed::default()
+            },
+        ],
     }
 }
 

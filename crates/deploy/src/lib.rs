@@ -5,16 +5,25 @@
 //! use std::collections::BTreeMap;
 //! use std::path::{Path, PathBuf};
 //!
-//! use perbuck_deploy::local::{Kind, Wanted};
+//! use perbuck_deploy::local::{Kind, Parts, Wanted};
 //!
 //! let (config, databases) = (BTreeMap::from([("work_mem".to_owned(), "64MB".to_owned())]), ["perbuck".to_owned()]);
-//! assert!(config.iter().all(|(key, value)| Kind::Postgres.check(key, value).is_ok()));
-//! let wanted =
-//!     Wanted { folder: Path::new("/tmp/pg"), ports: &[5433], config: &config, databases: &databases, connections: 90, as_root: false };
-//! let programs: Vec<PathBuf> = Kind::Postgres.programs().iter().map(|program| PathBuf::from(program.names[0])).collect();
+//! let parts = Parts::new();
+//! assert!(config.iter().all(|(key, value)| Kind::Postgres.check(&parts, key, value).is_ok()));
+//! let wanted = Wanted {
+//!     folder: Path::new("/tmp/pg"),
+//!     parts: &parts,
+//!     options: "",
+//!     ports: &[5433],
+//!     config: &config,
+//!     databases: &databases,
+//!     connections: 90,
+//!     as_root: false,
+//! };
+//! let programs: Vec<PathBuf> = Kind::Postgres.programs(&parts).iter().map(|program| PathBuf::from(program.names[0])).collect();
 //! let recipe = Kind::Postgres.recipe(&wanted, &programs, "s3cret").unwrap_or_else(|refused| panic!("{}", refused.message));
 //! assert!(recipe.target.contains("127.0.0.1:5433") && !recipe.target.contains("s3cret"));
-//! assert!(Kind::Postgres.check("port", "1").is_err(), "perbuck sets it itself");
+//! assert!(Kind::Postgres.check(&parts, "port", "1").is_err(), "perbuck sets it itself");
 //! ```
 //!
 //! Place on the floor plan: floor 4 in time (manifests of deployments). It stands on no other crate of perbuck; `lab` starts what it

@@ -1,13 +1,17 @@
 //! Private database servers on this machine: which programs, which arguments, which first statements.
 //!
-//! A server listens on the loopback interface only, keeps everything in one folder, lets in one user with one password,
-//! and runs on its own defaults but for what the caller sets. Nothing here starts it.
+//! A server listens on the loopback interface only, keeps everything in one folder, lets in one user with one password (TiKV has no
+//! users), and runs on its own defaults but for what the caller sets. It is one process, or a cluster of several. Nothing here starts
+//! it.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use serde::{Deserialize, Serialize};
+
+mod cluster;
 mod mysql;
 mod postgres;
 mod tidb;
@@ -24,13 +28,23 @@ pub enum Kind {
     Mysql,
     /// PostgreSQL.
     Postgres,
-    /// TiDB without a cluster, its data in the store that it has for tests.
+    /// TiDB: alone, its data in the store that it has for tests, or with PD and TiKV.
     Tidb,
+    /// TiKV with PD, without SQL.
+    Tikv,
 }
 
 /// All kinds with their names in a study.
-pub const KINDS: [(&str, Kind); 4] =
-    [("mariadb", Kind::Mariadb), ("mysql", Kind::Mysql), ("postgres", Kind::Postgres), ("tidb", Kind::Tidb)];
+pub const KINDS: [(&str, Kind); 5] = [
+    ("mariadb", Kind::Mariadb),
+    ("mysql", Kind::Mysql),
+    ("postgres", Kind::Postgres),
+    ("tidb", Kind::Tidb),
+    ("tikv", Kind::Tikv),
+];
+
+/// How many of each part of a cluster there are, by its name; empty where the study names none.
+pub type Parts = BTreeMap<String, u32>;
 
 /// A program that a kind needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,6 +61,10 @@ pub struct Program {
 pub struct Wanted<'a> {
     /// The folder of this server; it is there and empty.
     pub folder: &'a Path,
+    /// How many of each part.
+    pub parts: &'a Parts,
+    /// Options of its address, as in a target after the `?`; may be empty.
+    pub options: &'a str,
     /// TCP ports on 127.0.0.1, as many as [`Kind::ports`] says.
     pub ports: &'a [u16],
     /// Settings in the server's own words.
@@ -59,30 +77,51 @@ pub struct Wanted<'a> {
     pub as_root: bool,
 }
 
-/// A program to run to its end before the server is started.
-#[derive(PartialEq, Eq)]
-pub struct Step {
-    /// Which.
-    pub program: PathBuf,
-    /// Its arguments; no secret is among them.
-    pub arguments: Vec<OsString>,
-    /// What it reads from standard input; holds the password, so this type cannot be printed.
-    pub input: String,
+/// What is done before the server is started.
+#[derive(PartialEq, Eq, Serialize, Deserialize)]
+pub enum Step {
+    /// A file is written.
+    Write {
+        /// Its path below the folder.
+        file: String,
+        /// What is in it.
+        text: String,
+    },
+    /// A program runs to its end. It holds the password, so this type cannot be printed.
+    Run {
+        /// Which.
+        program: PathBuf,
+        /// Its arguments; no secret is among them.
+        arguments: Vec<OsString>,
+        /// What it reads from standard input; may hold the password.
+        input: String,
+        /// What it says where it succeeds, if its status does not tell.
+        says: Option<String>,
+    },
 }
 
-/// Everything about one server.
-#[derive(PartialEq, Eq)]
-pub struct Recipe {
-    /// What makes its data, in this order.
-    pub steps: Vec<Step>,
-    /// Files to write after the steps: path below the folder, and text.
-    pub files: Vec<(&'static str, String)>,
-    /// The server.
+/// A process of the server.
+#[derive(PartialEq, Eq, Serialize, Deserialize)]
+pub struct Process {
+    /// What messages and its log call it: `tikv-2`.
+    pub name: String,
+    /// Its program.
     pub program: PathBuf,
     /// Its arguments.
     pub arguments: Vec<OsString>,
     /// What it reads from standard input, which may hold the password.
     pub input: String,
+    /// Port on 127.0.0.1 and path where it answers a GET with 200 as soon as others can use it; `None` where nobody waits for it.
+    pub ready: Option<(u16, String)>,
+}
+
+/// Everything about one server.
+#[derive(PartialEq, Eq, Serialize, Deserialize)]
+pub struct Recipe {
+    /// What makes its data and checks its settings, in this order.
+    pub steps: Vec<Step>,
+    /// The processes in the order of their start. Those of one stage start together, when all of the stage before are ready.
+    pub stages: Vec<Vec<Process>>,
     /// Whether SIGQUIT ends it, rather than a kill: PostgreSQL then removes its shared memory. The data go with the server, so it need
     /// not write them.
     pub quits: bool,
@@ -106,6 +145,7 @@ impl fmt::Display for Kind {
             Self::Mysql => "MySQL",
             Self::Postgres => "PostgreSQL",
             Self::Tidb => "TiDB",
+            Self::Tikv => "TiKV",
         })
     }
 }
@@ -116,13 +156,24 @@ impl Kind {
         KINDS.into_iter().find_map(|(known, kind)| (known == name).then_some(kind))
     }
 
-    /// The programs that a recipe needs, the server first.
-    pub fn programs(self) -> &'static [Program] {
+    /// The parts of which a study says how many; none where a server is one process.
+    pub fn parts(self) -> &'static [&'static str] {
         match self {
-            Self::Mariadb => mysql::MARIADB,
-            Self::Mysql => mysql::MYSQL,
-            Self::Postgres => postgres::PROGRAMS,
-            Self::Tidb => tidb::PROGRAMS,
+            Self::Mariadb | Self::Mysql | Self::Postgres => &[],
+            Self::Tidb => &["pd", "tidb", "tikv"],
+            Self::Tikv => &["pd", "tikv"],
+        }
+    }
+
+    /// The programs that a recipe needs, the server first.
+    pub fn programs(self, parts: &Parts) -> Vec<Program> {
+        match self {
+            Self::Mariadb => mysql::MARIADB.to_vec(),
+            Self::Mysql => mysql::MYSQL.to_vec(),
+            Self::Postgres => postgres::PROGRAMS.to_vec(),
+            Self::Tidb if parts.is_empty() => vec![tidb::PROGRAM],
+            Self::Tidb => vec![tidb::PROGRAM, cluster::PD, cluster::TIKV],
+            Self::Tikv => vec![cluster::TIKV, cluster::PD],
         }
     }
 
@@ -132,14 +183,29 @@ impl Kind {
             Self::Mariadb => "Debian's package mariadb-server brings it",
             Self::Mysql => "the packages of MySQL Community Server bring it",
             Self::Postgres => "Debian's package postgresql brings it",
-            Self::Tidb => "`tiup install tidb` brings it",
+            Self::Tidb | Self::Tikv => "`tiup install tidb pd tikv` brings it",
         }
     }
 
     /// How many ports it needs.
-    pub fn ports(self) -> usize {
-        // That of its status beside that of SQL.
-        if self == Self::Tidb { 2 } else { 1 }
+    pub fn ports(self, parts: &Parts) -> usize {
+        match self {
+            Self::Mariadb | Self::Mysql | Self::Postgres => 1,
+            Self::Tidb | Self::Tikv => cluster::ports(self, parts),
+        }
+    }
+
+    /// The address of a server on these ports, with options as in a target after the `?`; `None` where there are too few.
+    pub fn target(self, parts: &Parts, ports: &[u16], options: &str) -> Option<String> {
+        let first = ports.first()?;
+        let (own, fixed) = match self {
+            Self::Mariadb | Self::Mysql => (format!("mysql://{NAME}@127.0.0.1:{first}/{NAME}"), "tls=disabled"),
+            Self::Postgres => (format!("postgres://{NAME}@127.0.0.1:{first}/{NAME}"), "tls=disabled"),
+            Self::Tidb => (format!("tidb://{NAME}@{}/{NAME}", cluster::hosts(self, parts, ports)?), "tls=disabled"),
+            Self::Tikv => (format!("tikv://{}/", cluster::hosts(self, parts, ports)?), ""),
+        };
+        let all: Vec<&str> = [fixed, options].into_iter().filter(|options| !options.is_empty()).collect();
+        Some(if all.is_empty() { own } else { format!("{own}?{}", all.join("&")) })
     }
 
     /// The number in what a server says of its version: `15.18` of `PostgreSQL 15.18 (Debian …)`, `8.5.6` of `8.0.11-TiDB-v8.5.6`.
@@ -156,8 +222,8 @@ impl Kind {
     /// Checks one setting.
     ///
     /// # Errors
-    /// A name that is none, a value that cannot be passed on, a setting that perbuck makes itself.
-    pub fn check(self, key: &str, value: &str) -> Result<(), Refused> {
+    /// A name that is none, a value that cannot be passed on, a setting that perbuck makes itself, one of a part that is not there.
+    pub fn check(self, parts: &Parts, key: &str, value: &str) -> Result<(), Refused> {
         let refused = |message: String, help: &str| Err(Refused { message, help: help.to_owned() });
         let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
         if key.is_empty() || key.starts_with('-') || !key.chars().all(plain) {
@@ -166,12 +232,16 @@ impl Kind {
         if value.contains(['\n', '\r', '\0']) {
             return refused(format!("the value of `{key}` spans lines"), "write it on one line");
         }
+        let (part, name) = cluster::part_of(self, key);
         let owned = match self {
             Self::Mariadb | Self::Mysql => mysql::OWNED,
             Self::Postgres => postgres::OWNED,
-            Self::Tidb => tidb::OWNED,
+            Self::Tidb | Self::Tikv => cluster::owned(part),
         };
-        let spelled = key.to_ascii_lowercase().replace('-', "_");
+        if self == Self::Tidb && part != "tidb" && parts.is_empty() {
+            return refused(format!("`{key}` is a setting of a part that is not started"), "say how many: `tikv = 3`");
+        }
+        let spelled = name.to_ascii_lowercase().replace('-', "_");
         if owned.contains(&spelled.as_str()) {
             return refused(
                 format!("perbuck sets `{key}` of a private server itself"),
@@ -191,10 +261,13 @@ impl Kind {
             Self::Mariadb => mysql::mariadb(wanted, programs, password),
             Self::Mysql => mysql::mysql(wanted, programs, password),
             Self::Postgres => postgres::recipe(wanted, programs, password),
-            Self::Tidb => tidb::recipe(wanted, programs, password),
+            Self::Tidb if wanted.parts.is_empty() => tidb::alone(wanted, programs, password),
+            Self::Tidb => cluster::tidb(wanted, programs, password),
+            Self::Tikv => cluster::tikv(wanted, programs),
         };
+        let (programs, ports) = (self.programs(wanted.parts).len(), self.ports(wanted.parts));
         made.ok_or_else(|| Refused {
-            message: format!("{self} needs {} programs and {} ports", self.programs().len(), self.ports()),
+            message: format!("{self} needs {programs} programs and {ports} ports"),
             help: String::new(),
         })
     }
@@ -210,6 +283,19 @@ fn option(key: &str, value: impl AsRef<std::ffi::OsStr>) -> OsString {
     let mut text = OsString::from(format!("--{key}="));
     text.push(value);
     text
+}
+
+impl Process {
+    /// The one process of a server; nobody waits for it but perbuck, which knows when it may log in.
+    fn only(program: &Path, arguments: Vec<OsString>) -> Self {
+        Self { name: "server".to_owned(), program: program.to_owned(), arguments, input: String::new(), ready: None }
+    }
+}
+
+impl Step {
+    fn run(program: &Path, arguments: Vec<OsString>, input: String) -> Self {
+        Self::Run { program: program.to_owned(), arguments, input, says: None }
+    }
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! Flags of a trial, which a reader must know beside its numbers: pure functions of the record.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use perbuck_core::histogram::Histogram;
@@ -8,7 +9,7 @@ use perbuck_core::load_model::Phase;
 use perbuck_core::run_record::{Flag, Health, HistogramRecord, Interval, Measured, OpenLoop, TransactionRecord, WorkerHealth};
 use perbuck_core::steady::{self, Settled, Steadiness};
 use perbuck_core::units::{self, duration_text};
-use perbuck_load::driver::ServerWork;
+use perbuck_load::driver::{CHANGES, ServerWork};
 use perbuck_load::trial::TrialSpec;
 
 use crate::error::LabError;
@@ -103,6 +104,13 @@ pub(crate) fn of_machine(length: Duration, civil_s: f64, stolen: f64, throttled:
         flags.push(Flag::ClockTrouble { jump_ms: (jump_s * 1000.0).round() as i64 });
     }
     flags
+}
+
+/// What changed in the cluster of the servers, by the differences of their counters.
+pub(crate) fn cluster_changed(differences: &BTreeMap<String, i64>) -> Option<Flag> {
+    let named = differences.iter().filter_map(|(name, by)| Some((name.strip_prefix(CHANGES)?.to_owned(), *by)));
+    let changes: BTreeMap<String, i64> = named.filter(|(_, by)| *by != 0).collect();
+    (!changes.is_empty()).then_some(Flag::ClusterChanged { changes })
 }
 
 /// Work of other clients on the servers, during a trial with load of this length.

@@ -219,7 +219,13 @@ mod tests {
     use perbuck_core::study::Located;
 
     fn here() -> Observed {
-        Observed { source: "here".into(), arch: Some("x86_64".into()), vcpus: Some(4), memory_bytes: Some(16 << 30) }
+        Observed {
+            source: "here".into(),
+            arch: Some("x86_64".into()),
+            vcpus: Some(4),
+            memory_bytes: Some(16 << 30),
+            ..Observed::default()
+        }
     }
 
     #[test]

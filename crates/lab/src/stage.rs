@@ -64,6 +64,8 @@ pub struct Stage {
     pub local: bool,
     /// Whether perbuck starts its servers, so that no other program knows of them.
     pub private: bool,
+    /// The process whose children are its server, where perbuck started that.
+    pub holder: Option<u32>,
     /// The file that says who uses its data, where no row of the database does.
     pub lease_file: Option<PathBuf>,
     /// The names of its tables.
@@ -232,6 +234,7 @@ impl<D: Driver> BenchmarkAction for WithBenchmark<'_, D> {
             reset: spec.reset.unwrap_or(default),
             local,
             private: contender.server.is_some(),
+            holder: None,
             lease_file: target.lease_file(),
             tables,
             tiflash_replicas: contender.tiflash_replicas.as_ref().map(|n| n.value),

@@ -206,7 +206,8 @@ pub fn run_watched(
     let work_before = task.stage.server.work()?;
     let text_before = task.stage.server.text_fallbacks();
     let (started_unix_ms, started_boot) = now();
-    let mut sampler = Sampler::new(facts.local_pid, observer);
+    // A server tells its process best; one of several processes has the same parent.
+    let mut sampler = Sampler::new(facts.local_pid.or(task.stage.holder), observer);
     let outcome = task.stage.trials.run(&spec, stop, &mut sampler).map_err(Failure::Run)?;
     // A server that is away by now takes nothing from what was measured before.
     let (work, unread) = seen(task.stage.server.work().map(Some))?;
@@ -229,6 +230,7 @@ pub fn run_watched(
     };
     let audit = task.stage.trials.audit(&outcome.measured)?;
     let changes = differences(&before, &after, spec.warmup_ns + spec.duration_ns);
+    flags.extend(flags::cluster_changed(&changes));
     let target = TargetRecord {
         work: Some(work),
         observed: task.stage.observed(&facts, context.host),

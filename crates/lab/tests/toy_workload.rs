@@ -69,7 +69,10 @@ fn its_parameters_and_metrics_are_checked_like_those_of_others() {
         ("good_share = 1.5", "`good_share` is 1.5, not a number from 0 to 1"),
         ("rowz = 1", "did you mean `rows`?"),
         ("metric = \"tpmc\"", "workload `reads` has no new-order transactions, so it has no tpmC"),
-        ("metric = \"best\"", "use one of \\\"tps\\\", \\\"qps\\\", \\\"good_per_minute\\\", \\\"rows\\\", \\\"tpmc\\\", \\\"relative\\\""),
+        (
+            "metric = \"best\"",
+            "use one of \\\"tps\\\", \\\"qps\\\", \\\"good_per_minute\\\", \\\"rows\\\", \\\"tpmc\\\", \\\"relative\\\"",
+        ),
         ("metric = \"relative\"", "use \\\"tps\\\", \\\"qps\\\", \\\"good_per_minute\\\", \\\"rows\\\" or \\\"tpmc\\\""),
     ] {
         let problem = open(folder.path(), workload).err().unwrap();

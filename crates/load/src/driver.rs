@@ -4,13 +4,18 @@ use std::collections::BTreeMap;
 use std::future::Future;
 use std::sync::Arc;
 
-pub use perbuck_core::run_record::{Observed, ServerWork};
+pub use perbuck_core::run_record::{Observed, ServerWork, arch};
 
 use crate::error::{DriverError, ErrorClass};
 use crate::preflight::HostFacts;
 use crate::records::Records;
 use crate::statement::{Catalogue, StatementId};
 use crate::values::{Params, Rows};
+
+/// The names of counters of CPU time of servers' processes start so, in milliseconds; the part of a cluster follows.
+pub const CPU_MS: &str = "cpu_ms_";
+/// The names of counters of what changes in a cluster while it works start so: regions that split, leaders that move.
+pub const CHANGES: &str = "cluster_changes_";
 
 /// Whom a connection serves, and its number, which decides the host that it goes to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -32,6 +32,7 @@ pub fn machine(host: &HostRecord) -> Observed {
         arch: host.emulator.is_none().then(|| arch(&host.arch)).flatten().map(str::to_owned),
         vcpus: processors(&read("/proc/cpuinfo")),
         memory_bytes: Some(host.memory_bytes).filter(|bytes| *bytes > 0),
+        ..Observed::default()
     }
 }
 

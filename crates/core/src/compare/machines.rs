@@ -15,24 +15,44 @@ const MEMORY_SEEN: (f64, f64) = (0.75, 1.05);
 pub fn other_machine(study: &Study, contender: &str, observed: &[Observed]) -> Option<String> {
     let declared = declared(study, contender)?;
     let nodes: Vec<&Node> = declared.nodes.iter().filter(|n| n.priced).collect();
+    let stated = declared.arch.as_deref().and_then(arch);
+    let mut contradicted: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for seen in observed {
+        // A part of a cluster runs on the machines of its name, where the study has any of that name.
+        let of_role: Vec<&Node> = nodes.iter().copied().filter(|n| Some(&n.role) == seen.role.as_ref()).collect();
+        let own = if of_role.is_empty() { &nodes } else { &of_role };
+        if let Some(wanted) = contradicts(own, stated, seen) {
+            contradicted.entry(wanted).or_default().push(format!("{} (by {})", seen.text(), seen.source));
+        }
+    }
+    let all: Vec<String> = contradicted
+        .into_iter()
+        .map(|(wanted, seen)| format!("declared as {wanted}, and run on {}", seen.join(" and ")))
+        .collect();
+    (!all.is_empty()).then(|| all.join("; "))
+}
+
+/// What was declared, where what was seen contradicts it.
+fn contradicts(nodes: &[&Node], stated: Option<&str>, seen: &Observed) -> Option<String> {
+    if let Some(count) = seen.machines {
+        let declared: u32 = nodes.iter().filter(|n| Some(&n.role) == seen.role.as_ref()).map(|n| n.count).sum();
+        // Several processes on one machine may look like machines of their own.
+        let agrees = declared == 0 || (count >= declared && count.is_multiple_of(declared));
+        return (!agrees).then(|| format!("{declared} × {}", seen.role.as_deref().unwrap_or_default()));
+    }
     // A machine that no list describes may be the one that was observed.
     let described = nodes.iter().map(|n| Some((n.instance.as_str(), n.machine.as_ref()?)));
     let machines: Vec<(&str, &Machine)> = described.collect::<Option<_>>().unwrap_or_default();
-    let stated = declared.arch.as_deref().and_then(arch);
-    let agrees = |o: &&Observed| {
-        let as_stated = same(stated, o.arch.as_deref());
-        as_stated && (machines.is_empty() || machines.iter().any(|(_, m)| fits(m, o)))
-    };
-    let mut seen: Vec<String> = Vec::new();
-    for other in observed.iter().filter(|o| !agrees(o)) {
-        seen.push(format!("{} (by {})", other.text(), other.source));
+    let as_stated = same(stated, seen.arch.as_deref());
+    if as_stated && (machines.is_empty() || machines.iter().any(|(_, m)| fits(m, seen))) {
+        return None;
     }
     let mut wanted: Vec<String> = machines.iter().map(|(name, m)| format!("{name} ({})", m.text())).collect();
     wanted.dedup();
     if wanted.is_empty() {
         wanted.extend(stated.map(str::to_owned));
     }
-    (!seen.is_empty()).then(|| format!("declared as {}, and run on {}", wanted.join(" or "), seen.join(" and ")))
+    Some(wanted.join(" or "))
 }
 
 /// Whether a study says anything about the machines of a contender that could be contradicted.

@@ -1,5 +1,7 @@
 //! What a reader must know beside the numbers of a trial.
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -104,6 +106,11 @@ pub enum Flag {
         /// What makes it one.
         why: String,
     },
+    /// Regions or their leaders moved, regions split, or writes were stalled, in the cluster that was measured.
+    ClusterChanged {
+        /// What changed, warm-up and drain included, and by how much: `leaders_moved`, `regions`.
+        changes: BTreeMap<String, i64>,
+    },
     /// Little's law does not hold for the recorded values: something was not counted.
     LittlesLaw {
         /// Busy connections by the recorded values.
@@ -163,6 +170,10 @@ impl Flag {
             Self::FunctionalServer { why } => {
                 format!("for functional use alone: {why}, so its numbers say nothing about the product")
             }
+            Self::ClusterChanged { changes } => {
+                let all: Vec<String> = changes.iter().map(|(what, by)| format!("{} {by:+}", what.replace('_', " "))).collect();
+                format!("the cluster changed while it was measured: {}", all.join(", "))
+            }
             Self::LittlesLaw { busy, connections } => {
                 format!("Little's law fails: the numbers account for {busy:.1} busy connections of {connections}")
             }
@@ -187,6 +198,7 @@ impl Flag {
             | Self::Unsettled { .. }
             | Self::ServerAway { .. }
             | Self::FunctionalServer { .. }
+            | Self::ClusterChanged { .. }
             | Self::LittlesLaw { .. } => None,
         }
     }

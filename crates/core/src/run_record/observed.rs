@@ -9,6 +9,12 @@ use serde::{Deserialize, Serialize};
 pub struct Observed {
     /// Who told it: `SELECT version()`, `the client's machine`.
     pub source: String,
+    /// The part of a cluster that runs on it, as `node` calls it: `tikv`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub role: Option<String>,
+    /// How many machines have that part.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub machines: Option<u32>,
     /// `x86_64` or `aarch64`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub arch: Option<String>,
@@ -31,9 +37,15 @@ impl Observed {
         version.split([' ', '(', ',']).find_map(|word| Self::of_arch(source, word.split_once('-')?.0))
     }
 
-    /// In words: `x86_64, 2 vCPU, 7.6 GiB`.
+    /// In words: `x86_64, 2 vCPU, 7.6 GiB`, `tikv on x86_64, 2 vCPU`, `3 machines of tikv`.
     pub fn text(&self) -> String {
-        machine_text(self.arch.as_deref(), self.vcpus, self.memory_bytes)
+        let machine = machine_text(self.arch.as_deref(), self.vcpus, self.memory_bytes);
+        match (&self.role, self.machines) {
+            (Some(role), Some(1)) => format!("1 machine of {role}"),
+            (Some(role), Some(count)) => format!("{count} machines of {role}"),
+            (Some(role), None) => format!("{role} on {machine}"),
+            (None, _) => machine,
+        }
     }
 }
 

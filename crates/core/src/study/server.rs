@@ -7,7 +7,7 @@ use crate::toml_reader::{Located, Scalar, Section};
 /// A server on this machine, which lives as long as the command that needs it.
 #[derive(Debug, Clone)]
 pub struct ServerSpec {
-    /// mariadb, mysql, postgres, tidb.
+    /// mariadb, mysql, postgres, tidb, tikv.
     pub kind: Located<String>,
     /// What the version of the server must begin with.
     pub version: Option<Located<String>>,
@@ -15,7 +15,11 @@ pub struct ServerSpec {
     pub program: Option<Located<String>>,
     /// An existing folder for its data; the machine's folder for temporary files where not given.
     pub folder: Option<Located<String>>,
-    /// Settings in the server's own words.
+    /// How many of each part of a cluster are started, by its name; empty for a server of one process.
+    pub parts: BTreeMap<String, Located<u32>>,
+    /// Options of its address, as in a target after the `?`.
+    pub options: Option<Located<String>>,
+    /// Settings in the server's own words; those in tables by their paths.
     pub config: BTreeMap<String, Located<String>>,
     /// Line in the study.
     pub line: usize,
@@ -26,18 +30,38 @@ impl ServerSpec {
     pub(crate) fn identity(&self) -> String {
         let text = |of: &Option<Located<String>>| of.as_ref().map(|t| t.value.clone());
         let config: Vec<_> = self.config.iter().map(|(key, value)| (key, &value.value)).collect();
-        format!("{:?} {:?} {:?} {:?} {config:?}", self.kind.value, text(&self.version), text(&self.program), text(&self.folder))
+        let own = format!(
+            "{:?} {:?} {:?} {:?} {config:?}",
+            self.kind.value,
+            text(&self.version),
+            text(&self.program),
+            text(&self.folder)
+        );
+        // Studies of before they were known go on in their folders.
+        let options = self.options.as_ref().map_or(String::new(), |options| format!(" {:?}", options.value));
+        let parts: String = self.parts().into_iter().map(|(name, count)| format!(" {name} {count}")).collect();
+        own + &options + &parts
+    }
+
+    /// How many of each part are started.
+    pub fn parts(&self) -> BTreeMap<String, u32> {
+        self.parts.iter().map(|(name, count)| (name.clone(), count.value)).collect()
     }
 }
+
+/// Processes of one part that can be started; one machine has no use for more.
+const PART_MAX: i64 = 100;
 
 pub(super) fn read_server(s: &Section<'_>) -> Option<ServerSpec> {
     let kind = s.required_text("kind", "\"mariadb\"");
     let (version, program, folder) = (s.text("version"), s.text("program"), s.text("folder"));
-    let config = s.table("config").map(|c| c.remaining_scalars()).unwrap_or_default();
+    let config = s.table("config").map(|c| c.remaining_paths()).unwrap_or_default();
+    let options = s.text("options");
+    let parts = s.remaining_counts(1..=PART_MAX);
     s.finish();
     let config =
         config.into_iter().map(|(key, found)| (key, Located { value: written(&found.value), line: found.line })).collect();
-    Some(ServerSpec { kind: kind?, version, program, folder, config, line: s.line() })
+    Some(ServerSpec { kind: kind?, version, program, folder, parts, options, config, line: s.line() })
 }
 
 /// Whether a text can stand in SQL as the name of a variable.

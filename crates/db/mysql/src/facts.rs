@@ -8,7 +8,7 @@ use perbuck_load::error::DriverError;
 use perbuck_load::values::Rows;
 
 use crate::session::MysqlSession;
-use crate::tidb;
+use crate::{status_ports, tidb};
 use perbuck_net::reach::pairs;
 
 /// Variables that bear on performance, of MySQL, MariaDB and TiDB. A list of the allowed ones, since others hold names
@@ -64,18 +64,18 @@ pub(crate) async fn facts(session: &mut MysqlSession, noted: &[String]) -> Resul
     let version = rows.display(0, 0)?;
     let all = pairs(session, "SHOW GLOBAL VARIABLES").await?;
     let on_this_machine = session.wire.socket.peer_is_local();
-    let local_pid = if on_this_machine { local_pid(&all) } else { None };
+    let local_pid = if on_this_machine { local_pid(session, &all).await? } else { None };
     let wanted = |name: &String| lists(VARIABLES, name) || noted.contains(name);
     let mut variables: BTreeMap<String, String> = all.into_iter().filter(|(name, _)| wanted(name)).collect();
     // Encryption costs client and server more than many a setting, and `preferred` takes it wherever it is offered.
     let cipher = pairs(session, "SHOW SESSION STATUS LIKE 'Ssl_cipher'").await?;
     let cipher = cipher.into_values().next().filter(|c| !c.is_empty()).unwrap_or_else(|| "none".to_owned());
     variables.insert("connection encryption".to_owned(), cipher);
+    let mut observed: Vec<Observed> = compiled_for(&version, &variables).into_iter().collect();
     let mut functional = None;
     if version.contains("TiDB") {
-        functional = tidb::facts(session, noted, &mut variables).await?;
+        functional = tidb::facts(session, noted, (&mut variables, &mut observed)).await?;
     }
-    let observed = compiled_for(&version, &variables).into_iter().collect();
     Ok(TargetFacts { version, variables, local_pid, on_this_machine, observed, functional })
 }
 
@@ -92,7 +92,7 @@ pub(crate) async fn counters(session: &mut MysqlSession) -> Result<BTreeMap<Stri
         wanted.filter_map(|(name, value)| Some((name.clone(), value.parse().ok()?))).collect();
     if all.contains_key(tidb::ITS_OWN) {
         // Where they cannot be read, the facts say why.
-        counted.extend(tidb::metrics(session).await?.unwrap_or_default());
+        counted.extend(status_ports::counters(session).await?.sums);
     }
     Ok(counted)
 }
@@ -101,7 +101,7 @@ pub(crate) async fn counters(session: &mut MysqlSession) -> Result<BTreeMap<Stri
 pub(crate) async fn work(session: &mut MysqlSession) -> Result<Result<(String, u64), String>, DriverError> {
     let status = pairs(session, "SHOW GLOBAL STATUS").await?;
     if let Some(server) = status.get("server_id").filter(|_| status.contains_key(tidb::ITS_OWN)) {
-        return Ok(tidb::work(session, server).await?.map(|done| (server.clone(), done)));
+        return Ok(status_ports::work(session, server).await?.map(|done| (server.clone(), done)));
     }
     if !status.contains_key("Com_select") {
         return Ok(Err("it has no counters of its work".to_owned()));
@@ -123,14 +123,40 @@ fn lists(words: &str, name: &str) -> bool {
     words.split(' ').any(|word| word == name)
 }
 
-/// The process of a server that shares this machine: what its pid file says, where that can be read and the process is
-/// seen to exist. In a container of its own the file is out of sight, and there is no answer.
-pub(crate) fn local_pid(variables: &BTreeMap<String, String>) -> Option<u32> {
+/// The process of a server on this machine: the one in its pid file, where that can be read and is as old as the server says. An address
+/// of this machine may be that of a tunnel, and the file one of another server. In a container of its own the file is out of sight, and
+/// there is no answer.
+pub(crate) async fn local_pid(
+    session: &mut MysqlSession,
+    variables: &BTreeMap<String, String>,
+) -> Result<Option<u32>, DriverError> {
+    let Some(pid) = pid_of_file(variables) else { return Ok(None) };
+    let uptime = pairs(session, "SHOW GLOBAL STATUS LIKE 'Uptime'").await?.into_values().next();
+    let uptime = uptime.and_then(|seconds| seconds.parse::<f64>().ok());
+    let same = age_of(pid).zip(uptime).is_some_and(|(age, uptime)| (age - uptime).abs() <= SAME_AGE_SECONDS);
+    Ok(same.then_some(pid))
+}
+
+/// What the clocks of a process and of its server may differ by: the server sets its own when it has read its options.
+const SAME_AGE_SECONDS: f64 = 5.0;
+/// Clock ticks of `/proc` in a second, on every Linux.
+const TICKS: f64 = 100.0;
+
+fn pid_of_file(variables: &BTreeMap<String, String>) -> Option<u32> {
     let file = variables.get("pid_file").filter(|name| !name.is_empty())?;
     // A relative name is relative to the data.
     let path = Path::new(variables.get("datadir").map_or("", String::as_str)).join(file);
-    let pid: u32 = std::fs::read_to_string(path).ok()?.trim().parse().ok()?;
-    Path::new("/proc").join(pid.to_string()).exists().then_some(pid)
+    std::fs::read_to_string(path).ok()?.trim().parse().ok()
+}
+
+/// How long a process has been there, in seconds: field 22 of `/proc/PID/stat` (proc(5)) is when it was started, in ticks since the boot.
+fn age_of(pid: u32) -> Option<f64> {
+    let stat = std::fs::read(format!("/proc/{pid}/stat")).ok()?;
+    let stat = String::from_utf8_lossy(&stat);
+    // The name may hold anything; it ends at the last parenthesis.
+    let started: f64 = stat.rsplit_once(')')?.1.split_ascii_whitespace().nth(22 - 3)?.parse().ok()?;
+    let now: f64 = std::fs::read_to_string("/proc/uptime").ok()?.split(' ').next()?.parse().ok()?;
+    Some(now - started / TICKS)
 }
 
 #[cfg(test)]
@@ -157,15 +183,19 @@ mod tests {
     }
 
     #[test]
-    fn a_pid_file_counts_only_for_a_process_that_exists() {
+    fn a_pid_file_names_a_process_with_an_age() {
         let file = std::env::temp_dir().join(format!("perbuck-pid-{}", std::process::id()));
         let variables = |name: &str| BTreeMap::from([("pid_file".to_owned(), name.to_owned())]);
         std::fs::write(&file, format!("{}\n", std::process::id())).unwrap();
-        assert_eq!(local_pid(&variables(&file.to_string_lossy())), Some(std::process::id()));
-        std::fs::write(&file, "4294967295").unwrap();
-        assert_eq!(local_pid(&variables(&file.to_string_lossy())), None);
+        assert_eq!(pid_of_file(&variables(&file.to_string_lossy())), Some(std::process::id()));
         std::fs::remove_file(&file).unwrap();
-        assert_eq!(local_pid(&variables(&file.to_string_lossy())), None);
-        assert_eq!(local_pid(&BTreeMap::new()), None);
+        assert_eq!(pid_of_file(&variables(&file.to_string_lossy())), None);
+        assert_eq!(pid_of_file(&BTreeMap::new()), None);
+        let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
+        std::thread::sleep(std::time::Duration::from_millis(300));
+        let (own, age) = (age_of(std::process::id()).unwrap(), age_of(child.id()).unwrap());
+        child.kill().and_then(|()| child.wait()).unwrap();
+        assert!((0.2..5.0).contains(&age) && own >= age, "{own} {age}");
+        assert_eq!(age_of(u32::MAX), None);
     }
 }

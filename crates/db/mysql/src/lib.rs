@@ -23,6 +23,7 @@ use perbuck_net::sent::Sent;
 
 mod blockers;
 mod bulk;
+mod cluster;
 mod dialect;
 mod errors;
 mod facts;
@@ -31,6 +32,7 @@ mod literals;
 mod preflight;
 mod session;
 mod settings;
+mod status_ports;
 mod tidb;
 mod wire;
 

@@ -43,7 +43,8 @@ pub(crate) async fn preflight(session: &mut MysqlSession, named: Option<&str>) -
     let mut facts = HostFacts { problems: problems(&version, named), version, sessions_max, ..HostFacts::default() };
     if session.wire.socket.peer_is_local() {
         let all = pairs(session, "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('datadir', 'pid_file')").await?;
-        facts.data_folder = local_pid(&all).and_then(|_| Some(PathBuf::from(all.get("datadir")?)));
+        let pid = local_pid(session, &all).await?;
+        facts.data_folder = pid.and_then(|_| Some(PathBuf::from(all.get("datadir")?)));
     }
     Ok(facts)
 }

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use super::{NAME, Program, Recipe, Step, Wanted, option};
+use super::{Kind, NAME, Process, Program, Recipe, Step, Wanted, option};
 
 pub(super) const MARIADB: &[Program] = &[
     Program { names: &["mariadbd", "mysqld"], folders: &["/usr/sbin", "/usr/local/mariadb/bin", "/opt/mariadb/bin"] },
@@ -56,7 +56,8 @@ fn first_statements(wanted: &Wanted<'_>, password: &str) -> String {
     format!("{}CREATE USER '{NAME}'@'%' IDENTIFIED BY '{password}';\nGRANT ALL ON *.* TO '{NAME}'@'%';\n", databases.concat())
 }
 
-fn serve((wanted, port): (&Wanted<'_>, u16), server: &Path, steps: Vec<Step>, own: &[&str]) -> Recipe {
+fn serve(wanted: &Wanted<'_>, server: &Path, steps: Vec<Step>, own: &[&str]) -> Option<Recipe> {
+    let [port] = wanted.ports else { return None };
     let mut arguments = common(wanted);
     arguments.push(option("socket", wanted.folder.join("socket")));
     arguments.push(option("pid-file", wanted.folder.join("server.pid")));
@@ -66,15 +67,15 @@ fn serve((wanted, port): (&Wanted<'_>, u16), server: &Path, steps: Vec<Step>, ow
     arguments.extend(own.iter().map(OsString::from));
     // The last one counts, so that the caller's settings win over those above.
     arguments.extend(wanted.config.iter().map(|(key, value)| option(key, value)));
-    let target = format!("mysql://{NAME}@127.0.0.1:{port}/{NAME}?tls=disabled");
-    Recipe { steps, files: Vec::new(), program: server.to_owned(), arguments, input: String::new(), quits: false, target }
+    let target = Kind::Mysql.target(wanted.parts, wanted.ports, wanted.options)?;
+    Some(Recipe { steps, stages: vec![vec![Process::only(server, arguments)]], quits: false, target })
 }
 
 pub(super) fn mariadb(wanted: &Wanted<'_>, programs: &[PathBuf], password: &str) -> Option<Recipe> {
-    let ([server, install], [port]) = (programs, wanted.ports) else { return None };
+    let [server, install] = programs else { return None };
     let mut arguments = common(wanted);
     arguments.extend(["--auth-root-authentication-method=normal", "--skip-test-db"].map(OsString::from));
-    let install = Step { program: install.clone(), arguments, input: String::new() };
+    let install = Step::run(install, arguments, String::new());
     let mut arguments = common(wanted);
     arguments.push(OsString::from("--bootstrap"));
     // The installer leaves root without a password, so any user of the machine could log in as root. In this mode the tables of
@@ -83,18 +84,16 @@ pub(super) fn mariadb(wanted: &Wanted<'_>, programs: &[PathBuf], password: &str)
         "DELETE FROM mysql.global_priv WHERE User IN ('root', '');\nFLUSH PRIVILEGES;\n{}",
         first_statements(wanted, password)
     );
-    let bootstrap = Step { program: server.clone(), arguments, input };
-    Some(serve((wanted, *port), server, vec![install, bootstrap], &[]))
+    serve(wanted, server, vec![install, Step::run(server, arguments, input)], &[])
 }
 
 const NO_FILES: &str = "--secure-file-priv=NULL";
 
 pub(super) fn mysql(wanted: &Wanted<'_>, programs: &[PathBuf], password: &str) -> Option<Recipe> {
-    let ([server], [port]) = (programs, wanted.ports) else { return None };
+    let [server] = programs else { return None };
     let mut arguments = common(wanted);
     // The folder that packages compile in for files is there only where their server is set up; it is not needed here.
     arguments.extend(["--initialize-insecure", "--init-file=/dev/stdin", NO_FILES].map(OsString::from));
     let input = format!("{}ALTER USER 'root'@'localhost' ACCOUNT LOCK;\n", first_statements(wanted, password));
-    let initialize = Step { program: server.clone(), arguments, input };
-    Some(serve((wanted, *port), server, vec![initialize], &["--mysqlx=OFF", NO_FILES]))
+    serve(wanted, server, vec![Step::run(server, arguments, input)], &["--mysqlx=OFF", NO_FILES])
 }

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use super::{NAME, Program, Recipe, Step, Wanted, option};
+use super::{Kind, NAME, Process, Program, Recipe, Step, Wanted, option};
 
 /// Debian keeps each version in a folder of its own, outside PATH; Red Hat's packages likewise.
 const FOLDERS: &[&str] = &["/usr/lib/postgresql/*/bin", "/usr/pgsql-*/bin", "/usr/local/pgsql/bin"];
@@ -20,7 +20,7 @@ pub(super) fn recipe(wanted: &Wanted<'_>, programs: &[PathBuf], password: &str) 
     let data = wanted.folder.join("data");
     let fixed = ["--username=postgres", "--encoding=UTF8", "--locale=C", "--auth=trust", "--no-instructions", "--no-sync"];
     let arguments = std::iter::once(option("pgdata", &data)).chain(fixed.map(OsString::from)).collect();
-    let make = Step { program: initdb.clone(), arguments, input: String::new() };
+    let make = Step::run(initdb, arguments, String::new());
     // Without a server, so that no user can log in before there is a password. One statement a line.
     let databases: Vec<String> = wanted.databases.iter().map(|d| format!("CREATE DATABASE \"{d}\" OWNER {NAME};\n")).collect();
     let input = format!("CREATE ROLE {NAME} LOGIN SUPERUSER PASSWORD '{password}';\n{}", databases.concat());
@@ -31,7 +31,7 @@ pub(super) fn recipe(wanted: &Wanted<'_>, programs: &[PathBuf], password: &str) 
     };
     let mut arguments = in_data(&["--single"]);
     arguments.push("postgres".into());
-    let first = Step { program: server.clone(), arguments, input };
+    let first = Step::run(server, arguments, input);
     let mut arguments = in_data(&[]);
     let mut set = |key: &str, value: &str| arguments.extend(["-c".into(), format!("{key}={value}").into()]);
     set("port", &port.to_string());
@@ -40,13 +40,9 @@ pub(super) fn recipe(wanted: &Wanted<'_>, programs: &[PathBuf], password: &str) 
     set("max_connections", &wanted.connections.to_string());
     // The last one counts, so that the caller's settings win over those above.
     wanted.config.iter().for_each(|(key, value)| set(key, value));
-    Some(Recipe {
-        steps: vec![make, first],
-        files: vec![("data/pg_hba.conf", "host all all 127.0.0.1/32 scram-sha-256\n".to_owned())],
-        program: server.clone(),
-        arguments,
-        input: String::new(),
-        quits: true,
-        target: format!("postgres://{NAME}@127.0.0.1:{port}/{NAME}?tls=disabled"),
-    })
+    // The folder must be empty when it is made, so this comes after it.
+    let text = "host all all 127.0.0.1/32 scram-sha-256\n".to_owned();
+    let access = Step::Write { file: "data/pg_hba.conf".to_owned(), text };
+    let target = Kind::Postgres.target(wanted.parts, wanted.ports, wanted.options)?;
+    Some(Recipe { steps: vec![make, first, access], stages: vec![vec![Process::only(server, arguments)]], quits: true, target })
 }

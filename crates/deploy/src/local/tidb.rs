@@ -1,13 +1,13 @@
-//! TiDB alone, with the store that is embedded in it for tests.
+//! `tidb-server`: alone with the store that is embedded in it for tests, or as the SQL of a cluster.
 
 use std::ffi::OsString;
-use std::fmt::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use super::{NAME, Program, Recipe, Wanted, option};
+use super::cluster::{self, Ports};
+use super::{Kind, NAME, Process, Program, Recipe, Wanted, option};
 
-pub(super) const PROGRAMS: &[Program] =
-    &[Program { names: &["tidb-server"], folders: &["~/.tiup/components/tidb/v*", "/opt/tidb/bin", "/usr/local/bin"] }];
+pub(super) const PROGRAM: Program =
+    Program { names: &["tidb-server"], folders: &["~/.tiup/components/tidb/v*", "/opt/tidb/bin", "/usr/local/bin"] };
 
 /// Settings that decide where the server lives and who reaches it.
 pub(super) const OWNED: &[&str] = &[
@@ -26,60 +26,49 @@ pub(super) const OWNED: &[&str] = &[
     "tmp_storage_path",
 ];
 
-pub(super) fn recipe(wanted: &Wanted<'_>, programs: &[PathBuf], password: &str) -> Option<Recipe> {
-    let ([server], [port, status]) = (programs, wanted.ports) else { return None };
-    // TiDB takes flags of Go with one dash or two.
-    let mut arguments = vec![option("store", "unistore"), option("path", wanted.folder.join("data"))];
-    arguments.extend([option("host", "127.0.0.1"), option("P", port.to_string())]);
-    arguments.extend([option("status-host", "127.0.0.1"), option("status", status.to_string())]);
-    arguments.extend([option("socket", wanted.folder.join("socket")), option("temp-dir", wanted.folder.join("temp"))]);
-    // Else it starts with a setting that it does not know, and only logs so.
-    arguments.extend([option("config", wanted.folder.join(CONFIG)), OsString::from("--config-strict")]);
-    // It is read once, before the server takes connections: no user can log in before there is a password.
-    arguments.push(OsString::from("--initialize-sql-file=/dev/stdin"));
-    let databases: String = wanted.databases.iter().map(|name| format!("CREATE DATABASE `{name}`;\n")).collect();
-    let input = format!(
-        "{databases}CREATE USER '{NAME}'@'%' IDENTIFIED BY '{password}';\nGRANT ALL ON *.* TO '{NAME}'@'%';\n\
-         DROP USER 'root'@'%';\n"
-    );
+/// TiDB in one process.
+pub(super) fn alone(wanted: &Wanted<'_>, programs: &[PathBuf], password: &str) -> Option<Recipe> {
+    let ([server], [sql, status]) = (programs, wanted.ports) else { return None };
+    let store = [option("store", "unistore"), option("path", wanted.folder.join("data"))];
+    let name = "server".to_owned();
+    let process = Process {
+        input: first_statements(wanted, password),
+        ready: None,
+        ..process(wanted, server, (name, [*sql, *status], store))
+    };
     Some(Recipe {
-        steps: Vec::new(),
-        files: vec![(CONFIG, config(wanted))],
-        program: server.clone(),
-        arguments,
-        input,
+        steps: vec![cluster::settings(Kind::Tidb, "tidb", wanted)],
+        stages: vec![vec![process]],
         quits: false,
-        target: format!("tidb://{NAME}@127.0.0.1:{port}/{NAME}?tls=disabled"),
+        target: Kind::Tidb.target(wanted.parts, wanted.ports, wanted.options)?,
     })
 }
 
-const CONFIG: &str = "tidb.toml";
-
-/// The configuration file. A study writes keys with dots, as TOML has them at its top: `performance.max-procs = 2`.
-fn config(wanted: &Wanted<'_>) -> String {
-    let mut text = format!("tmp-storage-path = {}\n", quoted(&wanted.folder.join("temp").to_string_lossy()));
-    for (key, value) in wanted.config {
-        let value = match value.as_str() {
-            "ON" => "true".to_owned(),
-            "OFF" => "false".to_owned(),
-            number if is_number(number) => number.to_owned(),
-            text => quoted(text),
-        };
-        // Writing to a text does not fail.
-        let _ = writeln!(text, "{key} = {value}");
-    }
-    text
+/// One TiDB server, which finds its data by the arguments of `store`.
+pub(super) fn process(
+    wanted: &Wanted<'_>,
+    server: &Path,
+    (name, [sql, status], store): (String, Ports, [OsString; 2]),
+) -> Process {
+    // TiDB takes flags of Go with one dash or two.
+    let mut arguments = store.to_vec();
+    arguments.extend([option("host", "127.0.0.1"), option("advertise-address", "127.0.0.1"), option("P", sql.to_string())]);
+    arguments.extend([option("status-host", "127.0.0.1"), option("status", status.to_string())]);
+    arguments
+        .extend([option("socket", wanted.folder.join(format!("{name}.socket"))), option("temp-dir", wanted.folder.join("temp"))]);
+    // Else it starts with a setting that it does not know, and only logs so.
+    arguments.extend([option("config", wanted.folder.join("tidb.toml")), OsString::from("--config-strict")]);
+    // It is read once, before the first server takes connections: no user can log in before there is a password.
+    arguments.push(OsString::from("--initialize-sql-file=/dev/stdin"));
+    let ready = Some((status, "/status".to_owned()));
+    Process { name, program: server.to_owned(), arguments, input: String::new(), ready }
 }
 
-/// Whether TOML has it as a number: digits with one dot at most, and no zero before them.
-fn is_number(text: &str) -> bool {
-    let digits = text.strip_prefix('-').unwrap_or(text);
-    let (whole, rest) = digits.split_once('.').unwrap_or((digits, "0"));
-    let all = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
-    all(whole) && all(rest) && (whole == "0" || !whole.starts_with('0'))
-}
-
-/// A basic string of TOML.
-fn quoted(text: &str) -> String {
-    format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
+/// What the first server of a cluster executes when there are no data yet.
+pub(super) fn first_statements(wanted: &Wanted<'_>, password: &str) -> String {
+    let databases: String = wanted.databases.iter().map(|name| format!("CREATE DATABASE `{name}`;\n")).collect();
+    format!(
+        "{databases}CREATE USER '{NAME}'@'%' IDENTIFIED BY '{password}';\nGRANT ALL ON *.* TO '{NAME}'@'%';\n\
+         DROP USER 'root'@'%';\n"
+    )
 }

@@ -37,10 +37,23 @@ impl Check<'_> {
             let message = format!("contender `{name}`: perbuck cannot start a server of kind `{}`", spec.kind.value);
             return self.problem(spec.kind.line, message, help);
         };
+        let known = kind.parts();
+        for (part, count) in spec.parts.iter().filter(|(part, _)| !known.contains(&part.as_str())) {
+            let help = if known.is_empty() { "remove it".to_owned() } else { format!("its parts: {}", known.join(", ")) };
+            self.problem(count.line, format!("contender `{name}`: {kind} has no `{part}`"), help);
+        }
+        let parts = spec.parts();
         for (key, value) in &spec.config {
-            if let Err(refused) = kind.check(key, &value.value) {
+            if let Err(refused) = kind.check(&parts, key, &value.value) {
                 self.problem(value.line, format!("contender `{name}`: {}", refused.message), refused.help);
             }
+        }
+        let Some(options) = &spec.options else { return };
+        // Any ports do: it is the form that is looked at.
+        let ports: Vec<u16> = (1..).take(kind.ports(&parts)).collect();
+        let target = kind.target(&parts, &ports, &options.value).map(|target| self.registry.target(&target));
+        if let Some(Err(p)) = target {
+            self.problem(options.line, format!("contender `{name}`: {}", p.message), p.help);
         }
     }
 

@@ -1,20 +1,22 @@
 //! Where the programs of a server are.
 
 use std::env;
+use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use perbuck_deploy::local::{Kind, Program};
+use perbuck_deploy::local::{Kind, Parts, Program};
 
 use crate::error::LabError;
 
-/// All programs that a kind needs, in its order. A server that the study names brings the others from beside it, where
-/// they are there: those of another version would not do.
-pub(super) fn all(who: &str, kind: Kind, server: Option<&str>) -> Result<Vec<PathBuf>, LabError> {
+/// All programs that a kind needs with these parts, in its order. The others come from beside the server, or from a folder of the same
+/// version, where they are there: those of another version would not do.
+pub(super) fn all(who: &str, (kind, parts): (Kind, &Parts), server: Option<&str>) -> Result<Vec<PathBuf>, LabError> {
     let mut found: Vec<PathBuf> = Vec::new();
-    for (i, program) in kind.programs().iter().enumerate() {
-        let beside = || within(found.first()?.parent()?, program);
+    for (i, program) in kind.programs(parts).iter().enumerate() {
+        let home = found.first().and_then(|server| server.parent());
+        let beside = || within(home?, program).or_else(|| of_version(home?.file_name()?, program));
         let path = match (i, server) {
             (0, Some(named)) => named_program(who, named)?,
             _ => beside().or_else(|| search(program)).ok_or_else(|| {
@@ -41,6 +43,12 @@ fn search(program: &Program) -> Option<PathBuf> {
     let in_path = env::var_os("PATH").unwrap_or_default();
     let listed = env::split_paths(&in_path).find_map(|folder| within(&folder, program));
     listed.or_else(|| program.folders.iter().flat_map(|pattern| matching(pattern)).find_map(|folder| within(&folder, program)))
+}
+
+/// A program in that of its folders whose version has this name: `v8.5.6`.
+fn of_version(name: &OsStr, program: &Program) -> Option<PathBuf> {
+    let mut folders = program.folders.iter().filter(|pattern| pattern.contains('*')).flat_map(|pattern| matching(pattern));
+    folders.find(|folder| folder.file_name() == Some(name)).and_then(|folder| within(&folder, program))
 }
 
 fn within(folder: &Path, program: &Program) -> Option<PathBuf> {
@@ -96,9 +104,9 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("mysqld");
         fs::write(&file, "").unwrap();
-        let missing = all("x", Kind::Mysql, file.to_str()).unwrap_err();
+        let missing = all("x", (Kind::Mysql, &Parts::new()), file.to_str()).unwrap_err();
         assert!(missing.words().0.ends_with("mysqld is no program"), "{missing}");
         fs::set_permissions(&file, fs::Permissions::from_mode(0o755)).unwrap();
-        assert_eq!(all("x", Kind::Mysql, file.to_str()).unwrap(), [file]);
+        assert_eq!(all("x", (Kind::Mysql, &Parts::new()), file.to_str()).unwrap(), [file]);
     }
 }

@@ -1,8 +1,9 @@
-//! The process that makes and holds one private server: it makes the folder, its data and the server, and removes all of them when
-//! the perbuck that started it has gone.
+//! The process that makes and holds one private server: it makes the folder, its data and the processes of the server, and removes
+//! all of them when the perbuck that started it has gone.
 //!
 //! Its standard input is a line with what to do, which ends when that perbuck ends. Its standard output says what happens.
 
+use std::ffi::OsString;
 use std::fs::{self, DirBuilder, File, Permissions};
 use std::io::{self, BufRead, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt, chown};
@@ -13,20 +14,22 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
 
 use nix::sys::signal::{SigSet, Signal};
+use perbuck_deploy::local::{Recipe, Step};
 use serde::{Deserialize, Serialize};
 
 use super::folder::{Folder, POLL};
 use super::program::{self, START_COMMAND, Terms};
+use super::running::Running;
 use crate::error::{ErrorKind, LabError};
 
 /// The first argument of a process that is a guard.
 pub(super) const GUARD_COMMAND: &str = "hold-server";
-/// What the server says.
-pub(super) const LOG: &str = "log";
 /// What the programs say that make its data.
 const MAKE_LOG: &str = "make.log";
 /// Lines of a log that are shown.
 const LAST_LINES: usize = 15;
+/// Characters of such a line that are shown: some programs put a backtrace into one.
+const LINE_MAX: usize = 400;
 
 /// What the guard makes and runs. It comes as one line through its standard input, because it holds the password.
 #[derive(Serialize, Deserialize)]
@@ -35,24 +38,10 @@ pub(super) struct Charge {
     pub(super) who: String,
     pub(super) folder: PathBuf,
     pub(super) terms: Terms,
-    /// What makes the data, in this order.
-    pub(super) steps: Vec<Step>,
-    /// Files to write after the steps: path below the folder, and text.
-    pub(super) files: Vec<(String, String)>,
-    pub(super) program: PathBuf,
-    pub(super) arguments: Vec<String>,
-    /// What the server reads from standard input.
-    pub(super) input: String,
+    /// What is made and started.
+    pub(super) recipe: Recipe,
     /// Taken out of everything that is told.
     pub(super) password: String,
-}
-
-/// A program to run to its end.
-#[derive(Serialize, Deserialize)]
-pub(super) struct Step {
-    pub(super) program: PathBuf,
-    pub(super) arguments: Vec<String>,
-    pub(super) input: String,
 }
 
 /// What a guard says on its standard output, a line each.
@@ -60,8 +49,8 @@ pub(super) struct Step {
 pub(super) enum Told {
     /// The server has been started.
     Started,
-    /// The server has ended by itself, and how.
-    Ended(String),
+    /// A process of the server has ended by itself: its name, and how.
+    Ended { process: String, how: String },
     /// There is no server, and why.
     Failed { is_of_files: bool, message: String, help: String },
 }
@@ -118,11 +107,11 @@ fn run() -> Result<(), LabError> {
 
 fn begin(charge: &Charge) -> Result<(Receiver<()>, Folder), LabError> {
     let gone = gone().map_err(|e| LabError::failed(format!("{}: cannot start a thread: {e}", charge.who), ""))?;
-    let made = Folder::make(&charge.folder, charge.terms.quits);
+    let made = Folder::make(&charge.folder, charge.recipe.quits);
     Ok((gone, made.map_err(LabError::of_file("make a folder for a server:", &charge.folder))?))
 }
 
-fn tell(what: &Told) {
+pub(super) fn tell(what: &Told) {
     if let Ok(text) = serde_json::to_string(what) {
         // A perbuck that has gone reads no more.
         let _ = io::stdout().write_all((text + "\n").as_bytes());
@@ -144,52 +133,60 @@ fn hold(folder: &Folder, charge: &Charge, gone: &Receiver<()>) -> Result<(), Lab
             .and_then(|()| chown(&data, Some(user), Some(group)));
         made.map_err(LabError::of_file("make", &data))?;
     }
-    for step in &charge.steps {
-        match run_step(path, charge, step, gone)? {
-            Some(status) if status.success() => {}
-            Some(status) => return Err(step_failed(path, charge, step, status)),
-            None => return Ok(()),
+    for step in &charge.recipe.steps {
+        if !take(path, charge, step, gone)? {
+            return Ok(());
         }
     }
-    for (name, text) in &charge.files {
-        fs::write(path.join(name), text).map_err(LabError::of_file("write", &path.join(name)))?;
-    }
-    let input = if charge.input.is_empty() { Stdio::null() } else { Stdio::piped() };
-    let mut server = start(path, charge, (&charge.program, &charge.arguments), (LOG, input))?;
-    say(&mut server, &charge.input);
-    tell(&Told::Started);
-    if let Some(status) = ended(&mut server, gone).map_err(LabError::of_file("wait for the server in", path))? {
-        tell(&Told::Ended(status.to_string()));
-        let _ = gone.recv();
+    let mut running = Running { folder: path, charge, gone, processes: Vec::new() };
+    if running.start()? {
+        tell(&Told::Started);
+        while running.all_run()? {}
     }
     Ok(())
 }
 
-/// Runs one program to its end, or until perbuck has gone.
-fn run_step(folder: &Path, charge: &Charge, step: &Step, gone: &Receiver<()>) -> Result<Option<ExitStatus>, LabError> {
-    let mut child = start(folder, charge, (&step.program, &step.arguments), (MAKE_LOG, Stdio::piped()))?;
-    say(&mut child, &step.input);
-    ended(&mut child, gone).map_err(LabError::of_file("wait for a program in", folder))
+/// Takes one step; not to its end where perbuck has gone before.
+fn take(folder: &Path, charge: &Charge, step: &Step, gone: &Receiver<()>) -> Result<bool, LabError> {
+    match step {
+        Step::Write { file, text } => {
+            let path = folder.join(file);
+            fs::write(&path, text).map_err(LabError::of_file("write", &path))?;
+        }
+        Step::Run { program, arguments, input, says } => {
+            let mut child = start(folder, charge, (program, arguments), (MAKE_LOG, Stdio::piped()))?;
+            say(&mut child, input);
+            let ended = ended(&mut child, gone).map_err(LabError::of_file("wait for a program in", folder))?;
+            let Some(status) = ended else { return Ok(false) };
+            let said = says.as_ref().is_none_or(|word| text_of(&folder.join(MAKE_LOG)).contains(word));
+            if !(said && status.success()) {
+                return Err(step_failed(folder, charge, program, status));
+            }
+        }
+    }
+    Ok(true)
 }
 
 /// Writes to the standard input of a program, and closes it.
-fn say(child: &mut Child, input: &str) {
+pub(super) fn say(child: &mut Child, input: &str) {
     if let Some(mut pipe) = child.stdin.take() {
         // A program that ends early reads no more; its status says why.
         let _ = pipe.write_all(input.as_bytes());
     }
 }
 
-fn step_failed(folder: &Path, charge: &Charge, step: &Step, status: ExitStatus) -> LabError {
+fn step_failed(folder: &Path, charge: &Charge, program: &Path, status: ExitStatus) -> LabError {
     let words = last_lines(&folder.join(MAKE_LOG)).replace(&charge.password, "…");
-    let message = format!("{}: {} failed ({status}); it said:\n{words}", charge.who, step.program.display());
+    // One that fails by its words alone ends as if it had not.
+    let how = if status.success() { String::new() } else { format!(" ({status})") };
+    let message = format!("{}: {} failed{how}; it said:\n{words}", charge.who, program.display());
     LabError::new(ErrorKind::Target, message, "mend the `config` of its `server`, or what the program says")
 }
 
-fn start(
+pub(super) fn start(
     folder: &Path,
     charge: &Charge,
-    (program, arguments): (&Path, &[String]),
+    (program, arguments): (&Path, &[OsString]),
     (log, input): (&str, Stdio),
 ) -> Result<Child, LabError> {
     let log = File::options().append(true).create(true).mode(0o600).open(folder.join(log));
@@ -223,8 +220,14 @@ fn gone() -> io::Result<Receiver<()>> {
 }
 
 pub(super) fn last_lines(log: &Path) -> String {
-    let text = fs::read(log).map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default();
-    telling(&text).into_iter().map(|line| format!("    {line}\n")).collect::<String>().trim_end().to_owned()
+    let cut = |line: &str| {
+        line.chars().take(LINE_MAX).collect::<String>() + if line.chars().nth(LINE_MAX).is_some() { "…" } else { "" }
+    };
+    telling(&text_of(log)).into_iter().map(|line| format!("    {}\n", cut(line))).collect::<String>().trim_end().to_owned()
+}
+
+fn text_of(log: &Path) -> String {
+    fs::read(log).map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default()
 }
 
 /// The lines that say what went wrong: those that call themselves errors, or else the last ones. Installers of databases end with

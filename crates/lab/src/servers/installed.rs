@@ -18,7 +18,7 @@ pub(crate) fn installed(contender: &Contender) -> Result<(), LabError> {
     guard::possible()?;
     let who = format!("contender `{}`", contender.name);
     let kind = Kind::named(&spec.kind.value).ok_or_else(|| LabError::usage(format!("{who}: no such server"), ""))?;
-    let programs = find::all(&who, kind, spec.program.as_ref().map(|p| p.value.as_str()))?;
+    let programs = find::all(&who, (kind, &spec.parts()), spec.program.as_ref().map(|p| p.value.as_str()))?;
     let Some(program) = programs.first() else { return Ok(()) };
     // What does not tell its version is asked when it runs.
     let said = without_passwords(Command::new(program).arg("--version")).output();

@@ -1,7 +1,6 @@
 //! One private server, as the perbuck sees it that needs it: what it is to be, and its guard.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::TcpListener;
@@ -17,8 +16,9 @@ use perbuck_database::secret::Secret;
 use perbuck_deploy::local::{Kind, Recipe, Wanted, is_plain};
 
 use super::folder::{self, PREFIX};
-use super::guard::{self, Charge, Step, Told};
+use super::guard::{self, Charge, Told};
 use super::program::Terms;
+use super::running::log_of;
 use crate::error::{ErrorKind, LabError};
 use crate::process;
 
@@ -47,6 +47,8 @@ pub(super) struct Instance {
     /// Closed, it tells the guard to end the server.
     line: Option<ChildStdin>,
     told: Receiver<Told>,
+    /// The process that is started last.
+    last: String,
 }
 
 impl Instance {
@@ -59,9 +61,9 @@ impl Instance {
         let user = user(order)?;
         let recipe = recipe(order, &folder, &password)?;
         let target = recipe.target.clone();
-        let charge = charge(order, recipe, (&folder, user, &password));
-        let spawned = charge.and_then(|charge| Self::spawn(&charge));
-        let instance = spawned.map_err(LabError::of_file("start a guard for", &folder))?;
+        let terms = Terms { user, quits: recipe.quits, descriptors: process::descriptors_at_start() };
+        let charge = Charge { who: order.who.to_owned(), folder, terms, recipe, password: password.clone() };
+        let instance = Self::spawn(&charge).map_err(LabError::of_file("start a guard for", &charge.folder))?;
         Ok((instance, target, Secret::new(password)))
     }
 
@@ -87,7 +89,8 @@ impl Instance {
             }
         })?;
         let line = guard.stdin.take();
-        let mut instance = Self { folder: charge.folder.clone(), guard, line, told };
+        let last = charge.recipe.stages.iter().flatten().last().map_or(String::new(), |process| process.name.clone());
+        let mut instance = Self { folder: charge.folder.clone(), guard, line, told, last };
         let text = serde_json::to_string(charge)? + "\n";
         instance.line.as_mut().map_or(Ok(()), |line| line.write_all(text.as_bytes()))?;
         Ok(instance)
@@ -102,13 +105,25 @@ impl Instance {
         match self.told.try_recv() {
             Ok(told) => Some(told),
             Err(TryRecvError::Empty) => None,
-            Err(TryRecvError::Disconnected) => Some(Told::Ended("its guard was killed".to_owned())),
+            Err(TryRecvError::Disconnected) => {
+                Some(Told::Ended { process: self.last.clone(), how: "its guard was killed".to_owned() })
+            }
         }
     }
 
-    /// The last lines of its log, without its password: a server may quote a statement that it cannot take.
-    pub(super) fn last_words(&self, password: &Secret) -> String {
-        let words = guard::last_lines(&self.folder.join(guard::LOG));
+    /// The process that holds the server's own.
+    pub(super) fn guard(&self) -> u32 {
+        self.guard.id()
+    }
+
+    /// The process that is started last.
+    pub(super) fn last_process(&self) -> &str {
+        &self.last
+    }
+
+    /// The last lines of a process's log, without the password: a server may quote a statement that it cannot take.
+    pub(super) fn last_words(&self, process: &str, password: &Secret) -> String {
+        let words = guard::last_lines(&self.folder.join(log_of(process)));
         words.replace(&*String::from_utf8_lossy(password.bytes()), "…")
     }
 }
@@ -123,24 +138,6 @@ impl Drop for Instance {
     }
 }
 
-fn charge(order: &Order<'_>, recipe: Recipe, (folder, user, password): (&Path, Option<(u32, u32)>, &str)) -> io::Result<Charge> {
-    let steps = recipe
-        .steps
-        .into_iter()
-        .map(|step| Ok(Step { program: step.program, arguments: texts(step.arguments)?, input: step.input }));
-    Ok(Charge {
-        who: order.who.to_owned(),
-        folder: folder.to_owned(),
-        terms: Terms { user, quits: recipe.quits, descriptors: process::descriptors_at_start() },
-        steps: steps.collect::<io::Result<_>>()?,
-        files: recipe.files.into_iter().map(|(name, text)| (name.to_owned(), text)).collect(),
-        program: recipe.program,
-        arguments: texts(recipe.arguments)?,
-        input: recipe.input,
-        password: password.to_owned(),
-    })
-}
-
 /// Takes the passwords out of a command's environment: they are of other contenders, and a process shows its environment to every
 /// program of its user. All else stays, since a library that is loaded so is part of what is measured.
 pub(super) fn without_passwords(command: &mut Command) -> &mut Command {
@@ -150,10 +147,6 @@ pub(super) fn without_passwords(command: &mut Command) -> &mut Command {
         }
     }
     command
-}
-
-fn texts(arguments: Vec<OsString>) -> io::Result<Vec<String>> {
-    arguments.into_iter().map(|a| a.into_string().map_err(|_| io::Error::other("its path is not UTF-8"))).collect()
 }
 
 /// The user who runs the server where perbuck's own may not.
@@ -172,11 +165,14 @@ fn user(order: &Order<'_>) -> Result<Option<(u32, u32)>, LabError> {
 
 fn recipe(order: &Order<'_>, folder: &Path, password: &str) -> Result<Recipe, LabError> {
     debug_assert!(is_plain(password));
-    let ports = free_ports(order.kind.ports());
+    let parts = order.spec.parts();
+    let ports = free_ports(order.kind.ports(&parts));
     let ports = ports.map_err(|e| LabError::new(ErrorKind::Target, format!("{}: no port is free: {e}", order.who), ""))?;
     let config: BTreeMap<String, String> = order.spec.config.iter().map(|(k, v)| (k.clone(), v.value.clone())).collect();
     let wanted = Wanted {
         folder,
+        parts: &parts,
+        options: order.spec.options.as_ref().map_or("", |options| &options.value),
         ports: &ports,
         config: &config,
         databases: &order.databases,

@@ -11,6 +11,7 @@ mod installed;
 mod instance;
 mod program;
 pub(crate) mod ready;
+mod running;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -40,8 +41,7 @@ pub(crate) struct Servers(Vec<Option<Running>>);
 struct Running {
     target: AnyTarget,
     password: Secret,
-    /// Held for its end.
-    _instance: Instance,
+    instance: Instance,
 }
 
 impl Servers {
@@ -66,6 +66,11 @@ impl Servers {
     /// The address and the password of a contender's private server.
     pub(crate) fn of(&self, contender: usize) -> Option<(&AnyTarget, &Secret)> {
         self.0.get(contender)?.as_ref().map(|r| (&r.target, &r.password))
+    }
+
+    /// The process whose children are a contender's private server.
+    pub(crate) fn holder(&self, contender: usize) -> Option<u32> {
+        self.0.get(contender)?.as_ref().map(|r| r.instance.guard())
     }
 }
 
@@ -95,7 +100,7 @@ fn start(
 ) -> Result<Running, LabError> {
     let who = format!("contender `{}`", contender.name);
     let kind = Kind::named(&spec.kind.value).ok_or_else(|| LabError::usage(format!("{who}: no such server"), ""))?;
-    let programs = find::all(&who, kind, spec.program.as_ref().map(|p| p.value.as_str()))?;
+    let programs = find::all(&who, (kind, &spec.parts()), spec.program.as_ref().map(|p| p.value.as_str()))?;
     let parent = parent(spec);
     let connections = study.sweep.connections.iter().copied().max().unwrap_or(0) + SPARE_CONNECTIONS;
     let order =
@@ -110,7 +115,7 @@ fn start(
     }
     let on = perbuck_observe::file_system(instance.folder()).map(|f| format!(" ({f})")).unwrap_or_default();
     progress.line(&format!("{who}: {kind} {version} runs at {target}, its data in {}{on}", instance.folder().display()));
-    Ok(Running { target, password, _instance: instance })
+    Ok(Running { target, password, instance })
 }
 
 fn other_version(who: &str, spec: &ServerSpec, program: &Path, version: &str) -> LabError {

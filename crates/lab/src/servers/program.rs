@@ -39,7 +39,7 @@ struct Start {
 }
 
 /// The command that starts a program in the folder of its server. Call it on the thread that lives as long as the program shall.
-pub(super) fn command(folder: &Path, terms: &Terms, program: &Path, arguments: &[String]) -> io::Result<Command> {
+pub(super) fn command(folder: &Path, terms: &Terms, program: &Path, arguments: &[OsString]) -> io::Result<Command> {
     let start = Start { guard: nix::unistd::getpid().as_raw(), terms: terms.clone() };
     let mut command = Command::new(std::env::current_exe()?);
     command.arg(START_COMMAND).arg(serde_json::to_string(&start)?).arg(program).args(arguments);

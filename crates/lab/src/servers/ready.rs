@@ -41,8 +41,9 @@ pub(super) fn wait(
             Some(Told::Failed { is_of_files, message, help }) => {
                 return Err(LabError::new(if is_of_files { ErrorKind::Files } else { ErrorKind::Target }, message, help));
             }
-            Some(Told::Ended(how)) => {
-                let message = format!("{who}: the server did not start ({how}); it said:\n{}", instance.last_words(password));
+            Some(Told::Ended { process, how }) => {
+                let words = instance.last_words(&process, password);
+                let message = format!("{who}: {} did not start ({how}); it said:\n{words}", called(&process));
                 return Err(LabError::new(ErrorKind::Target, message, "mend the `config` of its `server`"));
             }
             None => {}
@@ -60,12 +61,17 @@ pub(super) fn wait(
                 let doing = folder::doing(instance.folder());
                 let message = format!(
                     "{who}: the server does not let perbuck in: {error}; {doing}; it said:\n{}",
-                    instance.last_words(password)
+                    instance.last_words(instance.last_process(), password)
                 );
                 return Err(LabError::new(ErrorKind::Target, message, ""));
             }
         }
     }
+}
+
+/// What a message calls a process.
+fn called(process: &str) -> String {
+    if process == "server" { "the server".to_owned() } else { process.to_owned() }
 }
 
 pub(crate) fn version<Known: Databases>(

@@ -19,7 +19,8 @@ pub(crate) fn build(inputs: &Inputs, servers: &Servers, passwords: &[Secret], st
     for (i, contender) in inputs.study.contenders.iter().enumerate() {
         let own = || Some((inputs.targets.get(i)?.as_ref()?, passwords.get(i)?));
         let Some(reached) = servers.of(i).or_else(own) else { return Err(no_target(contender)) };
-        stages.extend(stages_of(inputs, contender, reached, stop)?);
+        let own = stages_of(inputs, contender, reached, stop)?;
+        stages.extend(own.into_iter().map(|stage| Stage { holder: servers.holder(i), ..stage }));
     }
     Ok(stages)
 }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use perbuck_core::arrivals::Arrivals;
-use perbuck_core::run_record::{Imported, RunRecord};
+use perbuck_core::run_record::{Imported, RunRecord, ServerWork};
 use perbuck_core::units::{duration_text, thousands, total};
 
 use super::levels::phases_text;
@@ -30,6 +30,7 @@ pub(super) fn section(all: &Context<'_>) -> Vec<Block> {
     let mut blocks = vec![paragraph(when(all))];
     blocks.extend(fact_blocks(all));
     blocks.extend(machine_time(all));
+    blocks.extend(parts_time(all));
     blocks.extend(errors(all));
     blocks.extend(retries(all));
     let rows = rows(all);
@@ -95,7 +96,8 @@ fn record_facts(r: &RunRecord) -> Vec<(u8, String, String)> {
     put(3, "server: driver", clean(&t.driver));
     put(3, "server: address", clean(&t.address));
     for seen in &t.observed {
-        put(3, &format!("server: machine by {}", clean(&seen.source)), clean(&seen.text()));
+        let part = seen.role.as_deref().map_or_else(|| "machine".to_owned(), |role| format!("machines of {}", clean(role)));
+        put(3, &format!("server: {part} by {}", clean(&seen.source)), clean(&seen.text()));
     }
     for (name, value) in &t.variables {
         put(4, &format!("variable {}", clean(name)), clean(value));
@@ -207,6 +209,34 @@ fn machine_time(all: &Context<'_>) -> Vec<Block> {
         table.add(names.into_iter().chain(numbers.map(or_absent)));
     }
     vec![Block::Data(table)]
+}
+
+/// CPU time of each part of a cluster, by the counters of its processes, over the whole runs, as are the statements; nothing where none is
+/// told.
+fn parts_time(all: &Context<'_>) -> Option<Block> {
+    let heads = format!("Workload | {} | Contender | Part | #CPU seconds of all trials | #For each statement", all.words().head);
+    let mut table =
+        Table::new("Processor time of each part of the servers, from before the warm-up to after the end of each trial", &heads);
+    for (workload, contender, level, records) in records_by_point(all) {
+        let mut parts: BTreeMap<&str, u64> = BTreeMap::new();
+        for (name, ms) in records.iter().flat_map(|r| &r.target.server_counters) {
+            if let Some((part, ms)) = name.strip_prefix("cpu_ms_").zip(u64::try_from(*ms).ok()) {
+                let sum = parts.entry(part).or_default();
+                *sum = total([*sum, ms]);
+            }
+        }
+        let executed = |r: &&RunRecord| match r.target.work {
+            Some(ServerWork::Statements { all, .. }) => Some(all),
+            _ => None,
+        };
+        let executed = records.iter().map(executed).collect::<Option<Vec<_>>>().map(total);
+        for (part, ms) in parts {
+            let each = executed.and_then(|n| (ms * 1_000_000).checked_div(n)).map(duration_text);
+            let names = [clean(workload), thousands(level.into()), all.label(contender), clean(part)];
+            table.add(names.into_iter().chain([fixed(ms as f64 / 1e3, 1), or_absent(each)]));
+        }
+    }
+    (!table.rows.is_empty()).then_some(Block::Data(table))
 }
 
 /// The share of pages that were not in the server's memory, by its own counters of the whole runs.

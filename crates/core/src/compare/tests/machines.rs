@@ -17,7 +17,53 @@ fn declared(edit: &str) -> Study {
 
 fn seen(arch: Option<&str>, vcpus: Option<u32>, gib: Option<f64>) -> Observed {
     let memory_bytes = gib.map(|g| (g * f64::from(1u32 << 30)) as u64);
-    Observed { source: "the client's machine".into(), arch: arch.map(str::to_owned), vcpus, memory_bytes }
+    Observed { source: "the client's machine".into(), arch: arch.map(str::to_owned), vcpus, memory_bytes, ..Observed::default() }
+}
+
+/// A study that is priced with two machines of TiDB and three of TiKV.
+fn cluster() -> Study {
+    let nodes = "name = \"arm\"\nnode = [{ role = \"tidb\", instance = \"m7g.large\", count = 2 }, \
+                 { role = \"tikv\", instance = \"m7g.xlarge\", count = 3 }]";
+    let mut study = Study::read("s.toml", &STUDY.replace("name = \"arm\"", nodes), &[]).unwrap();
+    for (node, vcpus) in study.contenders[0].nodes.iter_mut().zip([2, 4]) {
+        let memory_bytes = u64::from(vcpus) << 32;
+        node.machine = Some(Machine { arch: "aarch64".into(), vcpus, vcpus_per_core: Some(1), memory_bytes });
+    }
+    study
+}
+
+#[test]
+fn each_part_of_a_cluster_is_held_against_the_machines_of_its_name() {
+    let study = cluster();
+    let part = |role: &str, o: Observed| Observed { source: "cluster_hardware".into(), role: Some(role.to_owned()), ..o };
+    let of = |o: Observed| other_machine(&study, "arm", &[o]);
+    for (role, vcpus) in [("tidb", 2), ("tikv", 4)] {
+        assert_eq!(of(part(role, seen(Some("aarch64"), Some(vcpus), Some(f64::from(vcpus) * 4.0)))), None);
+    }
+    let text = of(part("tikv", seen(Some("aarch64"), Some(2), None))).unwrap();
+    let expected = "declared as m7g.xlarge (aarch64, 4 vCPU, 16 GiB), and run on tikv on aarch64, 2 vCPU (by cluster_hardware)";
+    assert_eq!(text, expected);
+    // A part that the bill does not name runs on any of its machines.
+    assert_eq!(of(part("pd", seen(None, Some(4), None))), None);
+    assert!(of(part("pd", seen(None, Some(8), None))).is_some());
+}
+
+#[test]
+fn machines_of_a_part_are_counted() {
+    let study = cluster();
+    let counted = |role: &str, machines| Observed {
+        source: "cluster_info".into(),
+        role: Some(role.to_owned()),
+        machines: Some(machines),
+        ..Observed::default()
+    };
+    let of = |o: Observed| other_machine(&study, "arm", &[o]);
+    // Two stores on each machine may look like six, and what is not in the bill is free to be there.
+    for fitting in [counted("tikv", 3), counted("tikv", 6), counted("tidb", 2), counted("pd", 3)] {
+        assert_eq!(of(fitting.clone()), None, "{fitting:?}");
+    }
+    assert_eq!(of(counted("tikv", 1)).unwrap(), "declared as 3 × tikv, and run on 1 machine of tikv (by cluster_info)");
+    assert!(of(counted("tikv", 4)).is_some() && of(counted("tidb", 1)).is_some());
 }
 
 #[test]

@@ -1,0 +1,342 @@
+//! On real PD, TiKV and TiDB: private clusters, and YCSB on three stores whose regions split, whose leaders move and one of which is
+//! killed, beside go-ycsb. `dev/tidb` runs this where it is given the programs; CI does not have them.
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test fails by it, and its table goes into docs/tested.md")]
+
+mod common;
+
+use std::collections::BTreeMap;
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::thread::{scope, sleep};
+use std::time::Duration;
+
+use common::{Desk, processes_of, server, wait_until};
+use perbuck_deploy::local::{Kind, Parts, Process, Recipe, Step, Wanted};
+
+/// What lets several stores run on a small machine. A debug build of TiKV 8.5.4 fails by an assertion of its own when it warms the cache
+/// of a new leader.
+const TIKV: [(&str, &str); 6] = [
+    ("storage.reserve-space", "0MB"),
+    ("storage.reserve-raft-space", "0MB"),
+    ("storage.block-cache.capacity", "512MB"),
+    ("rocksdb.max-open-files", "2000"),
+    ("raftdb.max-open-files", "1000"),
+    ("raftstore.max-entry-cache-warmup-duration", "0s"),
+];
+/// Small regions, so that a small table has many.
+const SMALL_REGIONS: [(&str, &str); 2] = [("coprocessor.region-split-size", "16MB"), ("coprocessor.region-max-size", "24MB")];
+const RECORDS: u32 = 120_000;
+
+fn program(name: &str) -> PathBuf {
+    Path::new(&server("PERBUCK_TEST_CLUSTER")).join(name)
+}
+
+/// `server` of a contender, with the settings that every store needs here.
+fn private(desk: &Desk, kind: &str, more: &str) -> String {
+    let prefix = if kind == "tidb" { "tikv." } else { "" };
+    let config: Vec<String> = TIKV.iter().map(|(key, value)| format!("\"{prefix}{key}\" = \"{value}\"")).collect();
+    let config = config.join(", ").replace("\"2000\"", "2000").replace("\"1000\"", "1000");
+    let (path, folder) = (program(&format!("{kind}-server")), desk.path("servers"));
+    std::fs::create_dir_all(&folder).unwrap();
+    let (path, folder) = (path.display(), folder.display());
+    format!("server = {{ kind = \"{kind}\", program = \"{path}\", folder = \"{folder}\", {more}, config = {{ {config} }} }}")
+}
+
+fn study(contender: &str, workload: &str) -> String {
+    format!(
+        "schema = 1\nname = \"s\"\nseed = 7\n[[contender]]\nname = \"t\"\n{contender}\n[[workload]]\nname = \"w\"\n{workload}\n\
+         [sweep]\nconnections = [8]\nwarmup = \"1s\"\nduration = \"4s\"\ntrials = 1\nmax_attempts = 50\n"
+    )
+}
+
+fn nothing_is_left(desk: &Desk) {
+    let folder = desk.path("servers");
+    wait_until("the processes are gone", || processes_of(&folder).is_empty());
+    assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 0);
+}
+
+#[test]
+fn a_private_cluster_goes_from_nothing_to_a_report() {
+    let desk = Desk::new();
+    let workload = "kind = \"sysbench\"\nscript = \"oltp_read_write\"\ntables = 1\ntable_size = 1000";
+    desk.write("s.toml", &study(&private(&desk, "tidb", "version = \"8\", tikv = 3, tidb = 2"), workload));
+    let ran = desk.good(&["run", "s.toml"]);
+    assert!(ran.err.contains("contender `t`: TiDB 8."), "{ran:?}");
+    let record = &desk.records("results/s")[0];
+    let told = |part: &str| record.target.variables[&format!("cluster {part}")].clone();
+    assert!(told("tikv").starts_with("3 × 8.") && told("tidb").starts_with("2 × 8.") && told("pd").starts_with("1 × 8."));
+    // A cluster is no server for functional use alone.
+    desk.good(&["report", "results/s"]);
+    assert!(!desk.read("results/s/report.md").contains("say nothing about the product"));
+    nothing_is_left(&desk);
+}
+
+#[test]
+fn a_private_tikv_holds_raw_keys_and_transactions() {
+    for options in ["type=raw", "type=txn&mode=pessimistic"] {
+        let desk = Desk::new();
+        let server = private(&desk, "tikv", &format!("options = \"{options}\""));
+        desk.write("s.toml", &study(&server, "kind = \"ycsb\"\nworkload = \"a\""));
+        let ran = desk.good(&["run", "s.toml"]);
+        assert!(ran.err.contains("contender `t`: TiKV 8."), "{ran:?}");
+        nothing_is_left(&desk);
+    }
+}
+
+#[test]
+fn an_unknown_setting_of_a_part_is_refused_by_its_program() {
+    for (key, says) in
+        [("tikv.storage.no-such-key", "unknown configuration options"), ("pd.schedule.no-such-key", "undefined item")]
+    {
+        let desk = Desk::new();
+        let server = private(&desk, "tidb", "tikv = 1").replace("config = {", &format!("config = {{ \"{key}\" = 1,"));
+        desk.write("s.toml", &study(&server, "kind = \"ycsb\"\nworkload = \"a\""));
+        let refused = desk.perbuck(&["run", "s.toml"]);
+        assert!(refused.code != Some(0) && refused.err.contains(says), "{refused:?}");
+        nothing_is_left(&desk);
+    }
+}
+
+/// PD and three stores with small regions, held by the test.
+struct Stores {
+    desk: Desk,
+    recipe: Recipe,
+    running: Vec<Child>,
+    pd: String,
+    stop: AtomicBool,
+    transfers: AtomicU32,
+}
+
+impl Drop for Stores {
+    fn drop(&mut self) {
+        for process in &mut self.running {
+            // One that was killed is gone already.
+            let _ = process.kill();
+            let _ = process.wait();
+        }
+    }
+}
+
+/// Ends the moves of leaders, however a test ends.
+struct Calm<'a>(&'a AtomicBool);
+
+impl Drop for Calm<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+fn http(arguments: &[&str]) -> String {
+    let output = Command::new("curl").args(["-sS"]).args(arguments).output().unwrap();
+    String::from_utf8(output.stdout).unwrap()
+}
+
+impl Stores {
+    fn start() -> Self {
+        let desk = Desk::new();
+        let parts = Parts::from([("tikv".to_owned(), 3)]);
+        let listeners: Vec<TcpListener> =
+            (0..Kind::Tikv.ports(&parts)).map(|_| TcpListener::bind("127.0.0.1:0").unwrap()).collect();
+        let ports: Vec<u16> = listeners.iter().map(|l| l.local_addr().unwrap().port()).collect();
+        drop(listeners);
+        let config: BTreeMap<String, String> =
+            TIKV.iter().chain(&SMALL_REGIONS).map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
+        let folder = desk.path("");
+        let (folder, ports) = (folder.as_path(), ports.as_slice());
+        let wanted =
+            Wanted { folder, parts: &parts, options: "", ports, config: &config, databases: &[], connections: 1, as_root: false };
+        let Ok(recipe) = Kind::Tikv.recipe(&wanted, &[program("tikv-server"), program("pd-server")], "") else { panic!() };
+        for step in &recipe.steps {
+            if let Step::Write { file, text } = step {
+                desk.write(file, text);
+            }
+        }
+        let pd = recipe.target.trim_start_matches("tikv://").trim_end_matches('/').to_owned();
+        let mut stores = Self { desk, recipe, running: Vec::new(), pd, stop: false.into(), transfers: 0.into() };
+        for stage in 0..stores.recipe.stages.len() {
+            for n in 0..stores.recipe.stages[stage].len() {
+                let process = stores.spawn(&stores.recipe.stages[stage][n]);
+                stores.running.push(process);
+            }
+            stores.recipe.stages[stage].iter().for_each(is_ready);
+        }
+        stores
+    }
+
+    fn spawn(&self, process: &Process) -> Child {
+        let log =
+            std::fs::File::options().append(true).create(true).open(self.desk.path(&format!("{}.log", process.name))).unwrap();
+        let mut command = Command::new(&process.program);
+        command.args(&process.arguments).stdin(Stdio::null()).stdout(log.try_clone().unwrap()).stderr(log);
+        command.spawn().unwrap()
+    }
+
+    fn api(&self, path: &str) -> String {
+        http(&[&format!("http://{}/pd/api/v1/{path}", self.pd)])
+    }
+
+    /// The numbers of all regions with the store of their leader, and all stores.
+    fn regions(&self) -> (Vec<(u64, u64)>, Vec<u64>) {
+        let read = |path: &str| serde_json::from_str::<serde_json::Value>(&self.api(path)).unwrap_or_default();
+        let list = |value: &serde_json::Value| value.as_array().cloned().unwrap_or_default();
+        let regions = list(&read("regions")["regions"]);
+        let leaders = regions.iter().filter_map(|r| Some((r["id"].as_u64()?, r["leader"]["store_id"].as_u64()?))).collect();
+        let stores = list(&read("stores")["stores"]);
+        (leaders, stores.iter().filter_map(|s| s["store"]["id"].as_u64()).collect())
+    }
+
+    /// Moves the leader of one region after the other to another store, until it is told to stop; counts those that arrived.
+    fn disturb(&self) {
+        for n in 0.. {
+            let (leaders, stores) = self.regions();
+            if self.stop.load(Ordering::Relaxed) {
+                return;
+            }
+            let Some((region, at)) = leaders.get(n % leaders.len().max(1)) else { continue };
+            let other = stores.iter().cycle().skip_while(|store| *store != at).nth(1).unwrap();
+            let order = format!("{{\"name\":\"transfer-leader\",\"region_id\":{region},\"to_store_id\":{other}}}");
+            http(&["-X", "POST", "-d", &order, &format!("http://{}/pd/api/v1/operators", self.pd)]);
+            sleep(Duration::from_secs(1));
+            let moved = self.regions().0.contains(&(*region, *other));
+            self.transfers.fetch_add(u32::from(moved), Ordering::Relaxed);
+        }
+    }
+
+    fn words(&self, kind: &str, workload: &str, more: &[&str]) -> Vec<String> {
+        let pd = format!("tikv.pd={}", self.pd);
+        let (kind, records) = (format!("tikv.type={kind}"), format!("recordcount={RECORDS}"));
+        let fixed = [&pd, &kind, &records, "threadcount=16", "dataintegrity=true"];
+        let workload = self.desk.path(&format!("workload{workload}"));
+        let options = fixed.into_iter().chain(more.iter().copied()).flat_map(|option| ["-p".to_owned(), option.to_owned()]);
+        ["tikv".to_owned(), "-P".to_owned(), workload.display().to_string()].into_iter().chain(options).collect()
+    }
+
+    /// Runs a program of YCSB; its output, operations per second, and seconds of CPU.
+    fn ycsb(&self, program: &[&str], order: &str, words: &[String]) -> (String, f64, f64) {
+        let mut timed = Command::new("bash");
+        timed.args(["-c", "TIMEFORMAT='cpu %U %S'; time \"$@\"", "_"]).args(program).arg(order).args(words);
+        let output = timed.current_dir(self.desk.path("")).output().unwrap();
+        let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+        assert!(output.status.success(), "{program:?} {order}: {out}{err}");
+        let cpu = err.lines().rev().find_map(|line| line.strip_prefix("cpu ")).unwrap();
+        let cpu: f64 = cpu.split(' ').map(|seconds| seconds.parse::<f64>().unwrap()).sum();
+        let total = out.lines().rev().find(|line| line.starts_with("TOTAL")).unwrap_or_else(|| panic!("{out}{err}"));
+        let ops: f64 = total.split("OPS: ").nth(1).unwrap().split(',').next().unwrap().parse().unwrap();
+        (out.into_owned(), ops, cpu)
+    }
+
+    fn ours(&self, order: &str, words: &[String]) -> (String, f64, f64) {
+        self.ycsb(&[env!("CARGO_BIN_EXE_perbuck"), "ycsb"], order, words)
+    }
+
+    fn theirs(&self, order: &str, words: &[String]) -> (String, f64, f64) {
+        self.ycsb(&[&server("PERBUCK_TEST_GO_YCSB")], order, words)
+    }
+}
+
+fn is_ready(process: &Process) {
+    let (port, path) = process.ready.as_ref().unwrap();
+    let url = format!("http://127.0.0.1:{port}{path}");
+    wait_until(&process.name, || Command::new("curl").args(["-sf", "-o", "/dev/null", &url]).status().unwrap().success());
+}
+
+/// The lines that say that something failed.
+fn failures(out: &str) -> Vec<&str> {
+    out.lines().filter(|l| ["_ERROR", "_MISSING", "_WRONG"].iter().any(|word| l.contains(word))).collect()
+}
+
+/// The errors of all runs, by code, but for conflicts of transactions, which go-ycsb has too.
+fn errors(desk: &Desk) -> BTreeMap<String, u64> {
+    let mut sums = BTreeMap::new();
+    for record in desk.records("results/ycsb") {
+        for (code, e) in record.errors.iter().filter(|(code, _)| !code.ends_with("write_conflict")) {
+            *sums.entry(code.clone()).or_default() += e.count;
+        }
+    }
+    sums
+}
+
+/// The mixes of YCSB's core workloads, which go-ycsb reads from files, and how many operations of each.
+const MIXES: [(&str, &str, u32); 6] = [
+    ("a", "readproportion=0.5\nupdateproportion=0.5\nrequestdistribution=zipfian", 4_000),
+    ("b", "readproportion=0.95\nupdateproportion=0.05\nrequestdistribution=zipfian", 8_000),
+    ("c", "readproportion=1\nupdateproportion=0\nrequestdistribution=zipfian", 8_000),
+    ("d", "readproportion=0.95\nupdateproportion=0\ninsertproportion=0.05\nrequestdistribution=latest", 8_000),
+    ("e", "readproportion=0\nupdateproportion=0\nscanproportion=0.95\ninsertproportion=0.05\nrequestdistribution=zipfian", 600),
+    ("f", "readproportion=0.5\nupdateproportion=0\nreadmodifywriteproportion=0.5\nrequestdistribution=zipfian", 4_000),
+];
+
+fn through_splits_transfers_and_a_kill(kind: &str) {
+    let mut stores = Stores::start();
+    for (name, mix, _) in MIXES {
+        let text = format!("workload=core\nreadallfields=true\nmaxscanlength=100\nscanlengthdistribution=uniform\n{mix}\n");
+        stores.desk.write(&format!("workload{name}"), &text);
+    }
+    let before = stores.regions().0.len();
+    // The load, and a run of each workload, while leaders move; one store is killed during the first run, and comes back.
+    let (third, victim) = (stores.running.len() - 1, stores.running.pop().unwrap());
+    let held = &stores;
+    let (again, outputs) = scope(|s| {
+        let calm = Calm(&held.stop);
+        s.spawn(|| held.disturb());
+        let mut outputs = vec![("load", held.ours("load", &held.words(kind, "a", &[])).0)];
+        let killer = s.spawn(|| {
+            sleep(Duration::from_secs(4));
+            let mut victim = victim;
+            victim.kill().unwrap();
+            victim.wait().unwrap();
+            sleep(Duration::from_secs(5));
+            held.spawn(&held.recipe.stages[1][2])
+        });
+        for (name, _, operations) in MIXES {
+            outputs.push((name, held.ours("run", &held.words(kind, name, &[&format!("operationcount={operations}")])).0));
+        }
+        drop(calm);
+        (killer.join().unwrap(), outputs)
+    });
+    stores.running.insert(third, again);
+    let (splits, transfers) = (stores.regions().0.len() - before, stores.transfers.load(Ordering::Relaxed));
+    assert!(splits >= 10 && transfers >= 5, "{splits} splits, {transfers} leaders moved");
+    let failed = errors(&stores.desk);
+    assert!(failed.is_empty(), "{failed:?}");
+    let conflicts: Vec<String> =
+        outputs.iter().flat_map(|(name, out)| failures(out).into_iter().map(move |line| format!("{name}: {line}"))).collect();
+    assert!(kind == "txn" || conflicts.is_empty(), "{conflicts:?}");
+    assert!(conflicts.iter().all(|line| line.contains("_ERROR")), "{conflicts:?}");
+    println!(
+        "| {kind}: A to F through {splits} splits, {transfers} moves of leaders, one kill -9 | no failed operation but conflicts: {} |",
+        conflicts.join("; ")
+    );
+    // Each reads what the other wrote, value by value.
+    for (name, _, operations) in MIXES {
+        let words = stores.words(kind, name, &[&format!("operationcount={operations}")]);
+        let (theirs, their_ops, their_cpu) = stores.theirs("run", &words);
+        if name == "c" {
+            assert_eq!(failures(&theirs), Vec::<&str>::new(), "go-ycsb reads what perbuck wrote");
+        }
+        let conflicts = failures(&theirs).last().copied().unwrap_or("none");
+        let (_, our_ops, our_cpu) = stores.ours("run", &words);
+        println!(
+            "| {kind} {name}: perbuck {our_ops:.0} operations/s, {our_cpu:.2} s of CPU; go-ycsb {their_ops:.0}, {their_cpu:.2} s; \
+             failed in go-ycsb: {conflicts} | {:.2} × the throughput, {:.2} × the CPU |",
+            our_ops / their_ops,
+            our_cpu / their_cpu
+        );
+    }
+    let others = ["table=theirs", "recordcount=2000", "operationcount=2000"];
+    stores.theirs("load", &stores.words(kind, "c", &others));
+    let (read, ..) = stores.ours("run", &stores.words(kind, "c", &others));
+    assert_eq!(failures(&read), Vec::<&str>::new(), "perbuck reads what go-ycsb wrote");
+}
+
+#[test]
+fn raw_keys_survive_splits_moved_leaders_and_a_killed_store() {
+    through_splits_transfers_and_a_kill("raw");
+}
+
+#[test]
+fn transactions_survive_splits_moved_leaders_and_a_killed_store() {
+    through_splits_transfers_and_a_kill("txn");
+}

@@ -1,0 +1,98 @@
+//! The processes of one private server, as their guard holds them: started stage by stage, and watched.
+
+use std::io::{self, Read, Write};
+use std::net::TcpStream;
+use std::path::Path;
+use std::process::{Child, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::time::{Duration, Instant};
+
+use perbuck_deploy::local::Process;
+
+use super::folder::POLL;
+use super::guard::{Charge, Told, last_lines, say, start, tell};
+use crate::error::{ErrorKind, LabError};
+
+/// How long a process may take until others can use it.
+const READY_TIMEOUT: Duration = Duration::from_secs(120);
+/// How long the status port of a process may take to answer.
+const ASK_TIMEOUT: Duration = Duration::from_secs(1);
+
+pub(super) struct Running<'a> {
+    pub(super) folder: &'a Path,
+    pub(super) charge: &'a Charge,
+    /// Tells that perbuck has gone.
+    pub(super) gone: &'a Receiver<()>,
+    pub(super) processes: Vec<(&'a str, Child)>,
+}
+
+impl Running<'_> {
+    /// Starts all stages, each when those before can be used; whether all of it runs and perbuck is still there.
+    pub(super) fn start(&mut self) -> Result<bool, LabError> {
+        for stage in &self.charge.recipe.stages {
+            for process in stage {
+                let input = if process.input.is_empty() { Stdio::null() } else { Stdio::piped() };
+                let program = (process.program.as_path(), process.arguments.as_slice());
+                let mut child = start(self.folder, self.charge, program, (&log_of(&process.name), input))?;
+                say(&mut child, &process.input);
+                self.processes.push((&process.name, child));
+            }
+            for process in stage {
+                if !self.is_ready(process)? {
+                    return Ok(false);
+                }
+            }
+        }
+        Ok(true)
+    }
+
+    /// Waits until others can use a process, if they are to.
+    fn is_ready(&mut self, process: &Process) -> Result<bool, LabError> {
+        let Some((port, path)) = &process.ready else { return Ok(true) };
+        let began = Instant::now();
+        while !answers(*port, path) {
+            if began.elapsed() > READY_TIMEOUT {
+                let words = last_lines(&self.folder.join(log_of(&process.name))).replace(&self.charge.password, "…");
+                let (who, name, seconds) = (&self.charge.who, &process.name, READY_TIMEOUT.as_secs());
+                let message = format!("{who}: {name} is not ready after {seconds} s; it said:\n{words}");
+                return Err(LabError::new(ErrorKind::Target, message, "mend the `config` of its `server`, or what it says"));
+            }
+            if !self.all_run()? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Waits for a moment; whether all processes run and perbuck is still there. Where one has ended, it waits until perbuck has gone:
+    /// its log can be read until then.
+    pub(super) fn all_run(&mut self) -> Result<bool, LabError> {
+        for (name, process) in &mut self.processes {
+            if let Some(status) = process.try_wait().map_err(LabError::of_file("wait for the server in", self.folder))? {
+                tell(&Told::Ended { process: (*name).to_owned(), how: status.to_string() });
+                let _ = self.gone.recv();
+                return Ok(false);
+            }
+        }
+        Ok(self.gone.recv_timeout(POLL) == Err(RecvTimeoutError::Timeout))
+    }
+}
+
+/// Whether a GET at a port of this machine is answered by 200.
+fn answers(port: u16, path: &str) -> bool {
+    let asked = || {
+        let mut stream = TcpStream::connect_timeout(&([127, 0, 0, 1], port).into(), ASK_TIMEOUT)?;
+        stream.set_read_timeout(Some(ASK_TIMEOUT))?;
+        write!(stream, "GET {path} HTTP/1.0\r\nHost: 127.0.0.1\r\n\r\n")?;
+        let mut status = [0; "HTTP/1.0 200".len()];
+        stream.read_exact(&mut status)?;
+        io::Result::Ok(status.ends_with(b" 200"))
+    };
+    // What does not answer is not ready.
+    asked().unwrap_or(false)
+}
+
+/// The file with what a process says.
+pub(super) fn log_of(process: &str) -> String {
+    format!("{process}.log")
+}
