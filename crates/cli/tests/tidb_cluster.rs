@@ -5,6 +5,7 @@
 mod common;
 
 use std::collections::BTreeMap;
+use std::io::Write;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -13,8 +14,10 @@ use std::thread::{scope, sleep};
 use std::time::Duration;
 
 use common::{Desk, processes_of, server, wait_until};
+use perbuck_core::run_record::Flag;
 use perbuck_deploy::local::{Kind, Parts, Process, Recipe, Step, Wanted};
 
+const POINT_SELECT: &str = "kind = \"sysbench\"\nscript = \"oltp_point_select\"\ntables = 1\ntable_size = 100";
 /// What lets several stores run on a small machine. A debug build of TiKV 8.5.4 fails by an assertion of its own when it warms the cache
 /// of a new leader.
 const TIKV: [(&str, &str); 6] = [
@@ -27,6 +30,7 @@ const TIKV: [(&str, &str); 6] = [
 ];
 /// Small regions, so that a small table has many.
 const SMALL_REGIONS: [(&str, &str); 2] = [("coprocessor.region-split-size", "16MB"), ("coprocessor.region-max-size", "24MB")];
+const PASSWORD: &str = "s3cret";
 const RECORDS: u32 = 120_000;
 
 fn program(name: &str) -> PathBuf {
@@ -67,10 +71,56 @@ fn a_private_cluster_goes_from_nothing_to_a_report() {
     let record = &desk.records("results/s")[0];
     let told = |part: &str| record.target.variables[&format!("cluster {part}")].clone();
     assert!(told("tikv").starts_with("3 × 8.") && told("tidb").starts_with("2 × 8.") && told("pd").starts_with("1 × 8."));
+    // The configuration in force, the machines, and what its processes did.
+    assert_eq!(record.target.variables["tikv storage.block-cache.capacity"], "512MiB");
+    assert_eq!(record.target.variables["pd replication.max-replicas"], "3");
+    assert_eq!(record.target.variables["tidb settings, all others"].len(), 12);
+    let seen = |role: &str, of: &str| {
+        let mut all = record.target.observed.iter().filter(|o| o.role.as_deref() == Some(role) && o.source.ends_with(of));
+        all.next().cloned().unwrap_or_else(|| panic!("{role}: {:?}", record.target.observed))
+    };
+    let here = std::thread::available_parallelism().unwrap().get();
+    for role in ["pd", "tidb", "tikv"] {
+        assert_eq!(seen(role, "cluster_info").machines, Some(1), "all of them are on this one");
+        assert!(seen(role, "cluster_hardware").vcpus.is_some_and(|n| n as usize >= here));
+        assert!(record.target.server_counters[&format!("cpu_ms_{role}")] > 0, "{:?}", record.target.server_counters);
+    }
+    assert!(record.target.server_cpu_ns.is_some_and(|ns| ns > 1_000_000_000), "{:?}", record.target.server_cpu_ns);
     // A cluster is no server for functional use alone.
     desk.good(&["report", "results/s"]);
-    assert!(!desk.read("results/s/report.md").contains("say nothing about the product"));
+    let page = desk.read("results/s/report.md");
+    assert!(!page.contains("say nothing about the product") && page.contains("Processor time of each part of the servers"));
     nothing_is_left(&desk);
+}
+
+#[test]
+fn another_bill_than_the_cluster_is_refused() {
+    let desk = Desk::new();
+    let server = private(&desk, "tidb", "tikv = 1");
+    let declared = "replication_factor = 3\nnode = [{ role = \"tikv\", instance = \"m8g.large\", count = 3 }]\n";
+    desk.write("s.toml", &study(&format!("{declared}{server}"), POINT_SELECT));
+    let refused = desk.perbuck(&["run", "s.toml"]);
+    for said in ["`replication_factor = 3`, and run on 1 copy", "3 × tikv, and run on 1 machine of tikv"] {
+        assert!(refused.code == Some(7) && refused.err.contains(said), "{refused:?}");
+    }
+    nothing_is_left(&desk);
+}
+
+#[test]
+fn servers_with_uneven_shares_are_said() {
+    let mut cluster = Stores::start(Kind::Tidb, &[("tikv", 1), ("tidb", 2)], &[]);
+    cluster.desk.set("PERBUCK_T_PASSWORD", PASSWORD);
+    let hosts = cluster.recipe.target.split(['@', '/']).nth(3).unwrap().to_owned();
+    let (first, second) = hosts.split_once(',').unwrap();
+    for (hosts, uneven) in [(hosts.clone(), false), (format!("{first},{first},{first},{first},{second}"), true)] {
+        let contender = format!("target = \"tidb://perbuck@{hosts}/perbuck?tls=disabled\"");
+        let text = study(&contender, POINT_SELECT).replace("connections = [8]", "connections = [20]");
+        cluster.desk.write("s.toml", &text.replace("name = \"s\"", &format!("name = \"{uneven}\"")));
+        cluster.desk.good(&["run", "s.toml"]);
+        let record = &cluster.desk.records(&format!("results/{uneven}"))[0];
+        let said = record.flags.iter().find(|flag| matches!(flag, Flag::UnevenServers { .. }));
+        assert_eq!(said.is_some(), uneven, "{hosts}: {:?} {:?}", record.flags, record.target.server_counters);
+    }
 }
 
 #[test]
@@ -134,26 +184,35 @@ fn http(arguments: &[&str]) -> String {
 }
 
 impl Stores {
-    fn start() -> Self {
+    /// Starts a cluster of this kind with these counts and settings; `PASSWORD` lets into its TiDB.
+    fn start(kind: Kind, counts: &[(&str, u32)], config: &[(&str, &str)]) -> Self {
         let desk = Desk::new();
-        let parts = Parts::from([("tikv".to_owned(), 3)]);
-        let listeners: Vec<TcpListener> =
-            (0..Kind::Tikv.ports(&parts)).map(|_| TcpListener::bind("127.0.0.1:0").unwrap()).collect();
+        let parts: Parts = counts.iter().map(|(part, count)| ((*part).to_owned(), *count)).collect();
+        let listeners: Vec<TcpListener> = (0..kind.ports(&parts)).map(|_| TcpListener::bind("127.0.0.1:0").unwrap()).collect();
         let ports: Vec<u16> = listeners.iter().map(|l| l.local_addr().unwrap().port()).collect();
         drop(listeners);
         let config: BTreeMap<String, String> =
-            TIKV.iter().chain(&SMALL_REGIONS).map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
+            TIKV.iter().chain(config).map(|(k, v)| (format!("tikv.{k}"), (*v).to_owned())).collect();
         let folder = desk.path("");
         let (folder, ports) = (folder.as_path(), ports.as_slice());
-        let wanted =
-            Wanted { folder, parts: &parts, options: "", ports, config: &config, databases: &[], connections: 1, as_root: false };
-        let Ok(recipe) = Kind::Tikv.recipe(&wanted, &[program("tikv-server"), program("pd-server")], "") else { panic!() };
+        let wanted = Wanted {
+            folder,
+            parts: &parts,
+            options: "",
+            ports,
+            config: &config,
+            databases: &["perbuck".to_owned()],
+            connections: 1,
+            as_root: false,
+        };
+        let programs: Vec<PathBuf> = kind.programs(&parts).iter().map(|p| program(p.names[0])).collect();
+        let Ok(recipe) = kind.recipe(&wanted, &programs, PASSWORD) else { panic!() };
         for step in &recipe.steps {
             if let Step::Write { file, text } = step {
                 desk.write(file, text);
             }
         }
-        let pd = recipe.target.trim_start_matches("tikv://").trim_end_matches('/').to_owned();
+        let pd = recipe.stages[0][0].ready.as_ref().map(|(port, _)| format!("127.0.0.1:{port}")).unwrap();
         let mut stores = Self { desk, recipe, running: Vec::new(), pd, stop: false.into(), transfers: 0.into() };
         for stage in 0..stores.recipe.stages.len() {
             for n in 0..stores.recipe.stages[stage].len() {
@@ -169,8 +228,11 @@ impl Stores {
         let log =
             std::fs::File::options().append(true).create(true).open(self.desk.path(&format!("{}.log", process.name))).unwrap();
         let mut command = Command::new(&process.program);
-        command.args(&process.arguments).stdin(Stdio::null()).stdout(log.try_clone().unwrap()).stderr(log);
-        command.spawn().unwrap()
+        command.args(&process.arguments).stdin(Stdio::piped()).stdout(log.try_clone().unwrap()).stderr(log);
+        let mut child = command.current_dir(self.desk.path("")).spawn().unwrap();
+        // Its end is the end of the input.
+        child.stdin.take().unwrap().write_all(process.input.as_bytes()).unwrap();
+        child
     }
 
     fn api(&self, path: &str) -> String {
@@ -269,7 +331,7 @@ const MIXES: [(&str, &str, u32); 6] = [
 ];
 
 fn through_splits_transfers_and_a_kill(kind: &str) {
-    let mut stores = Stores::start();
+    let mut stores = Stores::start(Kind::Tikv, &[("tikv", 3)], &SMALL_REGIONS);
     for (name, mix, _) in MIXES {
         let text = format!("workload=core\nreadallfields=true\nmaxscanlength=100\nscanlengthdistribution=uniform\n{mix}\n");
         stores.desk.write(&format!("workload{name}"), &text);

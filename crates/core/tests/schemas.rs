@@ -66,6 +66,7 @@ fn example_flags() -> Vec<Flag> {
         Flag::Aborted { count: 1 },
         Flag::WrongRows { missing: 1, wrong: 2 },
         Flag::FunctionalServer { why: "its store is for tests".into() },
+        Flag::UnevenServers { statements: vec![80, 20] },
         Flag::ClusterChanged { changes: BTreeMap::from([("leaders_moved".into(), 3)]) },
     ]
 }

@@ -9,11 +9,13 @@ use perbuck_core::load_model::Phase;
 use perbuck_core::run_record::{Flag, Health, HistogramRecord, Interval, Measured, OpenLoop, TransactionRecord, WorkerHealth};
 use perbuck_core::steady::{self, Settled, Steadiness};
 use perbuck_core::units::{self, duration_text};
-use perbuck_load::driver::{CHANGES, ServerWork};
+use perbuck_load::driver::{BY_SERVER, CHANGES, ServerWork};
 use perbuck_load::trial::TrialSpec;
 
 use crate::error::LabError;
 
+/// What of its equal share a server may have more or less.
+const UNEVEN: f64 = 0.1;
 /// Share of one processor beyond which a load thread counts as full.
 const FULL: f64 = 0.9;
 /// A client that is late by less than this does not matter whatever the latency; one millisecond.
@@ -111,6 +113,17 @@ pub(crate) fn cluster_changed(differences: &BTreeMap<String, i64>) -> Option<Fla
     let named = differences.iter().filter_map(|(name, by)| Some((name.strip_prefix(CHANGES)?.to_owned(), *by)));
     let changes: BTreeMap<String, i64> = named.filter(|(_, by)| *by != 0).collect();
     (!changes.is_empty()).then_some(Flag::ClusterChanged { changes })
+}
+
+/// Whether one of several servers executed too much or too little, by the differences of their counters.
+pub(crate) fn uneven_servers(differences: &BTreeMap<String, i64>) -> Option<Flag> {
+    let of_server =
+        |(name, n): (&String, &i64)| Some((name.strip_prefix(BY_SERVER)?.parse::<u32>().ok()?, u64::try_from(*n).ok()?));
+    let by_number: BTreeMap<u32, u64> = differences.iter().filter_map(of_server).collect();
+    let statements: Vec<u64> = by_number.into_values().collect();
+    let equal = statements.iter().sum::<u64>() as f64 / statements.len().max(1) as f64;
+    let uneven = |n: &u64| (*n as f64 - equal).abs() > UNEVEN * equal;
+    statements.iter().any(uneven).then_some(Flag::UnevenServers { statements })
 }
 
 /// Work of other clients on the servers, during a trial with load of this length.

@@ -230,7 +230,7 @@ pub fn run_watched(
     };
     let audit = task.stage.trials.audit(&outcome.measured)?;
     let changes = differences(&before, &after, spec.warmup_ns + spec.duration_ns);
-    flags.extend(flags::cluster_changed(&changes));
+    flags.extend(flags::cluster_changed(&changes).into_iter().chain(flags::uneven_servers(&changes)));
     let target = TargetRecord {
         work: Some(work),
         observed: task.stage.observed(&facts, context.host),

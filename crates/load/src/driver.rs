@@ -17,6 +17,9 @@ pub const CPU_MS: &str = "cpu_ms_";
 /// The names of counters of what changes in a cluster while it works start so: regions that split, leaders that move.
 pub const CHANGES: &str = "cluster_changes_";
 
+/// The names of counters of what each of several servers executed start so; its number follows.
+pub const BY_SERVER: &str = "statements_of_server_";
+
 /// Whom a connection serves, and its number, which decides the host that it goes to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SessionId {

@@ -21,7 +21,9 @@ pub fn other_machine(study: &Study, contender: &str, observed: &[Observed]) -> O
         // A part of a cluster runs on the machines of its name, where the study has any of that name.
         let of_role: Vec<&Node> = nodes.iter().copied().filter(|n| Some(&n.role) == seen.role.as_ref()).collect();
         let own = if of_role.is_empty() { &nodes } else { &of_role };
-        if let Some(wanted) = contradicts(own, stated, seen) {
+        let copies = declared.replication_factor.zip(seen.copies).filter(|(wanted, copies)| wanted != copies);
+        let copies = copies.map(|(wanted, _)| format!("`replication_factor = {wanted}`"));
+        if let Some(wanted) = copies.or_else(|| contradicts(own, stated, seen)) {
             contradicted.entry(wanted).or_default().push(format!("{} (by {})", seen.text(), seen.source));
         }
     }
@@ -57,7 +59,9 @@ fn contradicts(nodes: &[&Node], stated: Option<&str>, seen: &Observed) -> Option
 
 /// Whether a study says anything about the machines of a contender that could be contradicted.
 pub fn declares_machine(study: &Study, contender: &str) -> bool {
-    declared(study, contender).is_some_and(|c| c.arch.is_some() || c.nodes.iter().any(|n| n.priced && n.machine.is_some()))
+    declared(study, contender).is_some_and(|c| {
+        c.arch.is_some() || c.replication_factor.is_some() || c.nodes.iter().any(|n| n.priced && n.machine.is_some())
+    })
 }
 
 /// The trials that ran on other machines than their contender declares, by what contradicts it.

@@ -123,6 +123,7 @@ fn remark_group(flag: &Flag) -> String {
             "transactions still ran at the end for much longer than any that was completed took".to_owned()
         }
         Flag::Unsettled { .. } => "the throughput had not settled".to_owned(),
+        Flag::UnevenServers { .. } => "the servers had uneven shares of the statements".to_owned(),
         Flag::ClusterChanged { .. } => "regions or leaders of the cluster moved, split, or writes were stalled".to_owned(),
         Flag::LittlesLaw { .. } => "Little's law fails: the numbers do not account for all connections".to_owned(),
     }

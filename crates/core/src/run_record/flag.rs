@@ -111,6 +111,11 @@ pub enum Flag {
         /// What changed, warm-up and drain included, and by how much: `leaders_moved`, `regions`.
         changes: BTreeMap<String, i64>,
     },
+    /// One of several servers executed more than 10 % above or below its equal share.
+    UnevenServers {
+        /// Statements that each of them executed, warm-up and drain included.
+        statements: Vec<u64>,
+    },
     /// Little's law does not hold for the recorded values: something was not counted.
     LittlesLaw {
         /// Busy connections by the recorded values.
@@ -174,6 +179,11 @@ impl Flag {
                 let all: Vec<String> = changes.iter().map(|(what, by)| format!("{} {by:+}", what.replace('_', " "))).collect();
                 format!("the cluster changed while it was measured: {}", all.join(", "))
             }
+            Self::UnevenServers { statements } => {
+                let all = statements.iter().sum::<u64>().max(1) as f64;
+                let shares: Vec<String> = statements.iter().map(|n| format!("{:.0}", *n as f64 * 100.0 / all)).collect();
+                format!("the servers had uneven shares of the statements: {} %", shares.join(" : "))
+            }
             Self::LittlesLaw { busy, connections } => {
                 format!("Little's law fails: the numbers account for {busy:.1} busy connections of {connections}")
             }
@@ -199,6 +209,7 @@ impl Flag {
             | Self::ServerAway { .. }
             | Self::FunctionalServer { .. }
             | Self::ClusterChanged { .. }
+            | Self::UnevenServers { .. }
             | Self::LittlesLaw { .. } => None,
         }
     }

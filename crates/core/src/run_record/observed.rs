@@ -15,6 +15,9 @@ pub struct Observed {
     /// How many machines have that part.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub machines: Option<u32>,
+    /// How many copies of the data a cluster keeps.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub copies: Option<u32>,
     /// `x86_64` or `aarch64`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub arch: Option<String>,
@@ -37,8 +40,11 @@ impl Observed {
         version.split([' ', '(', ',']).find_map(|word| Self::of_arch(source, word.split_once('-')?.0))
     }
 
-    /// In words: `x86_64, 2 vCPU, 7.6 GiB`, `tikv on x86_64, 2 vCPU`, `3 machines of tikv`.
+    /// In words: `x86_64, 2 vCPU, 7.6 GiB`, `tikv on x86_64, 2 vCPU`, `3 machines of tikv`, `3 copies of the data`.
     pub fn text(&self) -> String {
+        if let Some(copies) = self.copies {
+            return format!("{copies} {} of the data", if copies == 1 { "copy" } else { "copies" });
+        }
         let machine = machine_text(self.arch.as_deref(), self.vcpus, self.memory_bytes);
         match (&self.role, self.machines) {
             (Some(role), Some(1)) => format!("1 machine of {role}"),

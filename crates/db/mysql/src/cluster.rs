@@ -95,7 +95,11 @@ pub(crate) async fn facts(session: &mut MysqlSession) -> Result<Cluster, DriverE
         Err(why) => drop(cluster.variables.insert("cluster hardware".to_owned(), format!("not told: {why}"))),
     }
     match allowed(session, "SHOW CONFIG").await? {
-        Ok(rows) => cluster.variables.extend(settings(&texts(&rows)?)),
+        Ok(rows) => {
+            let in_force = settings(&texts(&rows)?);
+            cluster.observed.extend(copies(&in_force));
+            cluster.variables.extend(in_force);
+        }
         Err(why) => drop(cluster.variables.insert("cluster settings".to_owned(), format!("not told: {why}"))),
     }
     Ok(cluster)
@@ -175,6 +179,12 @@ fn settings(rows: &[[String; 4]]) -> BTreeMap<String, String> {
     let word = |hash: Sha256| hash.finalize()[..6].iter().map(|byte| format!("{byte:02x}")).collect::<String>();
     found.extend(others.into_iter().map(|(kind, hash)| (format!("{kind} settings, all others"), word(hash))));
     found
+}
+
+/// How many copies of the data PD keeps, unless placement rules of tables say otherwise.
+fn copies(settings: &BTreeMap<String, String>) -> Option<Observed> {
+    let copies = settings.get("pd replication.max-replicas")?.parse().ok()?;
+    Some(Observed { source: "SHOW CONFIG".to_owned(), copies: Some(copies), ..Observed::default() })
 }
 
 /// Whether a setting says where something is, which differs from cluster to cluster.

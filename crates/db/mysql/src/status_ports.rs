@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::time::Duration;
 
-use perbuck_load::driver::CPU_MS;
+use perbuck_load::driver::{BY_SERVER, CPU_MS};
 use perbuck_load::error::DriverError;
 use perbuck_net::metrics::{Sample, samples};
 use perbuck_net::web;
@@ -74,7 +74,7 @@ pub(crate) struct Counted {
 pub(crate) async fn counters(session: &mut MysqlSession) -> Result<Counted, DriverError> {
     let mut counted = Counted::default();
     // Embedded stores have no version and no port.
-    let sql = "SELECT type, status_address FROM information_schema.cluster_info WHERE version <> '' ORDER BY type";
+    let sql = "SELECT type, status_address FROM information_schema.cluster_info WHERE version <> '' ORDER BY type, instance";
     let rows = match allowed(session, sql).await? {
         Ok(rows) => rows,
         // It takes the privilege PROCESS, which a benchmark's user need not have.
@@ -83,14 +83,21 @@ pub(crate) async fn counters(session: &mut MysqlSession) -> Result<Counted, Driv
             return Ok(counted);
         }
     };
-    let mut parts: BTreeMap<String, BTreeMap<String, f64>> = BTreeMap::new();
+    let (mut parts, mut servers): (BTreeMap<String, BTreeMap<String, f64>>, u32) = (BTreeMap::new(), 0);
     for [kind, address] in texts(&rows)? {
         if counted.not_told.contains_key(&kind) {
             continue;
         }
         let (host, port) = address.rsplit_once(':').unwrap_or((&address, ""));
         match ask(session, host, port).await {
-            Ok(text) => add(&kind, &text, parts.entry(kind.clone()).or_default()),
+            Ok(text) => {
+                let sums = parts.entry(kind.clone()).or_default();
+                if kind == "tidb" {
+                    servers += 1;
+                    sums.insert(format!("{BY_SERVER}{servers}"), executed(&text));
+                }
+                add(&kind, &text, sums);
+            }
             Err(why) => drop(counted.not_told.insert(kind, why)),
         }
     }
@@ -110,10 +117,14 @@ pub(crate) async fn work(session: &mut MysqlSession, server: &str) -> Result<Res
     let Some([host, port]) = all.first() else {
         return Ok(Err("it is not in information_schema.tidb_servers_info".to_owned()));
     };
+    Ok(ask(session, host, port).await.map(|text| executed(&text).round() as u64))
+}
+
+/// How many statements of [`WORK`] a TiDB server has executed.
+fn executed(text: &str) -> f64 {
     let counts =
         |sample: &Sample<'_>| sample.name == STATEMENTS && sample.label("type").is_some_and(|label| WORK.contains(&label));
-    let asked = ask(session, host, port).await;
-    Ok(asked.map(|text| samples(&text).filter(counts).map(|sample| sample.value).sum::<f64>().round() as u64))
+    samples(text).filter(counts).map(|sample| sample.value).sum()
 }
 
 /// The metrics at a status port.

@@ -236,7 +236,7 @@ fn parts_time(all: &Context<'_>) -> Option<Block> {
             table.add(names.into_iter().chain([fixed(ms as f64 / 1e3, 1), or_absent(each)]));
         }
     }
-    (!table.rows.is_empty()).then_some(Block::Data(table))
+    (!table.rows.is_empty()).then_some(Block::Table(table))
 }
 
 /// The share of pages that were not in the server's memory, by its own counters of the whole runs.

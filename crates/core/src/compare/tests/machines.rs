@@ -49,6 +49,17 @@ fn each_part_of_a_cluster_is_held_against_the_machines_of_its_name() {
 }
 
 #[test]
+fn copies_of_the_data_are_those_that_the_study_prices() {
+    let mut study = cluster();
+    let copies = |copies| Observed { source: "SHOW CONFIG".into(), copies: Some(copies), ..Observed::default() };
+    assert_eq!(other_machine(&study, "arm", &[copies(1)]), None, "the study does not say how many");
+    study.contenders[0].replication_factor = Some(3);
+    assert_eq!(other_machine(&study, "arm", &[copies(3)]), None);
+    let text = other_machine(&study, "arm", &[copies(1)]).unwrap();
+    assert_eq!(text, "declared as `replication_factor = 3`, and run on 1 copy of the data (by SHOW CONFIG)");
+}
+
+#[test]
 fn machines_of_a_part_are_counted() {
     let study = cluster();
     let counted = |role: &str, machines| Observed {
