@@ -340,7 +340,7 @@ fn through_splits_transfers_and_a_kill(kind: &str) {
     // The load, and a run of each workload, while leaders move; one store is killed during the first run, and comes back.
     let (third, victim) = (stores.running.len() - 1, stores.running.pop().unwrap());
     let held = &stores;
-    let (again, outputs) = scope(|s| {
+    let (restarted, outputs) = scope(|s| {
         let calm = Calm(&held.stop);
         s.spawn(|| held.disturb());
         let mut outputs = vec![("load", held.ours("load", &held.words(kind, "a", &[])).0)];
@@ -358,7 +358,7 @@ fn through_splits_transfers_and_a_kill(kind: &str) {
         drop(calm);
         (killer.join().unwrap(), outputs)
     });
-    stores.running.insert(third, again);
+    stores.running.insert(third, restarted);
     let (splits, transfers) = (stores.regions().0.len() - before, stores.transfers.load(Ordering::Relaxed));
     assert!(splits >= 10 && transfers >= 5, "{splits} splits, {transfers} leaders moved");
     let failed = errors(&stores.desk);

@@ -111,7 +111,7 @@ pub struct Process {
     pub arguments: Vec<OsString>,
     /// What it reads from standard input, which may hold the password.
     pub input: String,
-    /// Port on 127.0.0.1 and path where it answers a GET with 200 as soon as others can use it; `None` where nobody waits for it.
+    /// Port on 127.0.0.1 and path where it answers a GET with 200 as soon as others can use it; `None` where no other process waits for it.
     pub ready: Option<(u16, String)>,
 }
 
@@ -286,7 +286,7 @@ fn option(key: &str, value: impl AsRef<std::ffi::OsStr>) -> OsString {
 }
 
 impl Process {
-    /// The one process of a server; nobody waits for it but perbuck, which knows when it may log in.
+    /// The one process of a server; perbuck alone waits for it, and knows when it may log in.
     fn only(program: &Path, arguments: Vec<OsString>) -> Self {
         Self { name: "server".to_owned(), program: program.to_owned(), arguments, input: String::new(), ready: None }
     }

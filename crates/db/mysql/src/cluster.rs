@@ -40,7 +40,7 @@ const SETTINGS: [(&str, &str); 3] = [
     ),
 ];
 /// The last part of names of settings that say where something is.
-const PLACES: &str = "advertise-address host name port socket status-host status-port temp-dir";
+const ADDRESSES: &str = "advertise-address host name port socket status-host status-port temp-dir";
 
 /// Reads rows; why not, where this user may not see them or this version does not have them.
 pub(crate) async fn allowed(session: &mut MysqlSession, sql: &str) -> Result<Result<Rows, String>, DriverError> {
@@ -172,7 +172,7 @@ fn settings(rows: &[[String; 4]]) -> BTreeMap<String, String> {
         let lists = |(of, names): &(&str, &str)| of == kind && names.split(' ').any(|listed| listed == *name);
         if SETTINGS.iter().any(lists) {
             found.insert(format!("{kind} {name}"), text);
-        } else if !is_place(name, &text) {
+        } else if !is_address(name, &text) {
             others.entry(kind).or_default().update(format!("{name}={text}\n"));
         }
     }
@@ -188,10 +188,10 @@ fn copies(settings: &BTreeMap<String, String>) -> Option<Observed> {
 }
 
 /// Whether a setting says where something is, which differs from cluster to cluster.
-fn is_place(name: &str, value: &str) -> bool {
+fn is_address(name: &str, value: &str) -> bool {
     let last = name.rsplit_once('.').map_or(name, |(_, last)| last);
     let has_port = value.rsplit_once(':').is_some_and(|(_, port)| port.trim_end_matches(['"', ']']).parse::<u16>().is_ok());
-    value.contains('/') || has_port || PLACES.split(' ').any(|place| place == last)
+    value.contains('/') || has_port || ADDRESSES.split(' ').any(|listed| listed == last)
 }
 
 #[cfg(test)]
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn machines_that_are_alike_are_described_once() {
+    fn equal_machines_are_described_once() {
         let row = |instance: &str, name: &str, value: &str| ["tikv", instance, name, value].map(str::to_owned);
         let mut rows = Vec::new();
         for instance in ["a:1", "b:1"] {

@@ -15,8 +15,8 @@ use crate::error::LabError;
 pub(super) fn all(who: &str, (kind, parts): (Kind, &Parts), server: Option<&str>) -> Result<Vec<PathBuf>, LabError> {
     let mut found: Vec<PathBuf> = Vec::new();
     for (i, program) in kind.programs(parts).iter().enumerate() {
-        let home = found.first().and_then(|server| server.parent());
-        let beside = || within(home?, program).or_else(|| of_version(home?.file_name()?, program));
+        let folder = found.first().and_then(|server| server.parent());
+        let beside = || within(folder?, program).or_else(|| of_version(folder?.file_name()?, program));
         let path = match (i, server) {
             (0, Some(named)) => named_program(who, named)?,
             _ => beside().or_else(|| search(program)).ok_or_else(|| {
