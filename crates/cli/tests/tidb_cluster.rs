@@ -5,37 +5,21 @@
 mod common;
 
 use std::collections::BTreeMap;
-use std::io::Write;
-use std::net::TcpListener;
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::path::PathBuf;
+use std::process::Command;
+use std::sync::atomic::Ordering;
 use std::thread::{scope, sleep};
 use std::time::Duration;
 
+use common::cluster::{Calm, Cluster, PASSWORD, TIKV, program};
 use common::{Desk, processes_of, server, wait_until};
 use perbuck_core::run_record::Flag;
-use perbuck_deploy::local::{Kind, Parts, Process, Recipe, Step, Wanted};
+use perbuck_deploy::local::Kind;
 
 const POINT_SELECT: &str = "kind = \"sysbench\"\nscript = \"oltp_point_select\"\ntables = 1\ntable_size = 100";
-/// What lets several stores run on a small machine. A debug build of TiKV 8.5.4 fails by an assertion of its own when it warms the cache
-/// of a new leader.
-const TIKV: [(&str, &str); 6] = [
-    ("storage.reserve-space", "0MB"),
-    ("storage.reserve-raft-space", "0MB"),
-    ("storage.block-cache.capacity", "512MB"),
-    ("rocksdb.max-open-files", "2000"),
-    ("raftdb.max-open-files", "1000"),
-    ("raftstore.max-entry-cache-warmup-duration", "0s"),
-];
 /// Small regions, so that a small table has many.
 const SMALL_REGIONS: [(&str, &str); 2] = [("coprocessor.region-split-size", "16MB"), ("coprocessor.region-max-size", "24MB")];
-const PASSWORD: &str = "s3cret";
 const RECORDS: u32 = 120_000;
-
-fn program(name: &str) -> PathBuf {
-    Path::new(&server("PERBUCK_TEST_CLUSTER")).join(name)
-}
 
 /// `server` of a contender, with the settings that every store needs here.
 fn private(desk: &Desk, kind: &str, more: &str) -> String {
@@ -108,7 +92,7 @@ fn another_bill_than_the_cluster_is_refused() {
 
 #[test]
 fn servers_with_uneven_shares_are_said() {
-    let mut cluster = Stores::start(Kind::Tidb, &[("tikv", 1), ("tidb", 2)], &[]);
+    let mut cluster = Cluster::start(Kind::Tidb, &[("tikv", 1), ("tidb", 2)], &[]);
     cluster.desk.set("PERBUCK_T_PASSWORD", PASSWORD);
     let hosts = cluster.recipe.target.split(['@', '/']).nth(3).unwrap().to_owned();
     let (first, second) = hosts.split_once(',').unwrap();
@@ -149,128 +133,20 @@ fn an_unknown_setting_of_a_part_is_refused_by_its_program() {
     }
 }
 
-/// PD and three stores with small regions, held by the test.
-struct Stores {
-    desk: Desk,
-    recipe: Recipe,
-    running: Vec<Child>,
+/// YCSB's programs on the stores of a cluster.
+struct Ycsb {
     pd: String,
-    stop: AtomicBool,
-    transfers: AtomicU32,
+    folder: PathBuf,
+    /// `raw` or `txn`.
+    kind: &'static str,
 }
 
-impl Drop for Stores {
-    fn drop(&mut self) {
-        for process in &mut self.running {
-            // One that was killed is gone already.
-            let _ = process.kill();
-            let _ = process.wait();
-        }
-    }
-}
-
-/// Ends the moves of leaders, however a test ends.
-struct Calm<'a>(&'a AtomicBool);
-
-impl Drop for Calm<'_> {
-    fn drop(&mut self) {
-        self.0.store(true, Ordering::Relaxed);
-    }
-}
-
-fn http(arguments: &[&str]) -> String {
-    let output = Command::new("curl").args(["-sS"]).args(arguments).output().unwrap();
-    String::from_utf8(output.stdout).unwrap()
-}
-
-impl Stores {
-    /// Starts a cluster of this kind with these counts and settings; `PASSWORD` lets into its TiDB.
-    fn start(kind: Kind, counts: &[(&str, u32)], config: &[(&str, &str)]) -> Self {
-        let desk = Desk::new();
-        let parts: Parts = counts.iter().map(|(part, count)| ((*part).to_owned(), *count)).collect();
-        let listeners: Vec<TcpListener> = (0..kind.ports(&parts)).map(|_| TcpListener::bind("127.0.0.1:0").unwrap()).collect();
-        let ports: Vec<u16> = listeners.iter().map(|l| l.local_addr().unwrap().port()).collect();
-        drop(listeners);
-        let config: BTreeMap<String, String> =
-            TIKV.iter().chain(config).map(|(k, v)| (format!("tikv.{k}"), (*v).to_owned())).collect();
-        let folder = desk.path("");
-        let (folder, ports) = (folder.as_path(), ports.as_slice());
-        let wanted = Wanted {
-            folder,
-            parts: &parts,
-            options: "",
-            ports,
-            config: &config,
-            databases: &["perbuck".to_owned()],
-            connections: 1,
-            as_root: false,
-        };
-        let programs: Vec<PathBuf> = kind.programs(&parts).iter().map(|p| program(p.names[0])).collect();
-        let Ok(recipe) = kind.recipe(&wanted, &programs, PASSWORD) else { panic!() };
-        for step in &recipe.steps {
-            if let Step::Write { file, text } = step {
-                desk.write(file, text);
-            }
-        }
-        let pd = recipe.stages[0][0].ready.as_ref().map(|(port, _)| format!("127.0.0.1:{port}")).unwrap();
-        let mut stores = Self { desk, recipe, running: Vec::new(), pd, stop: false.into(), transfers: 0.into() };
-        for stage in 0..stores.recipe.stages.len() {
-            for n in 0..stores.recipe.stages[stage].len() {
-                let process = stores.spawn(&stores.recipe.stages[stage][n]);
-                stores.running.push(process);
-            }
-            stores.recipe.stages[stage].iter().for_each(is_ready);
-        }
-        stores
-    }
-
-    fn spawn(&self, process: &Process) -> Child {
-        let log =
-            std::fs::File::options().append(true).create(true).open(self.desk.path(&format!("{}.log", process.name))).unwrap();
-        let mut command = Command::new(&process.program);
-        command.args(&process.arguments).stdin(Stdio::piped()).stdout(log.try_clone().unwrap()).stderr(log);
-        let mut child = command.current_dir(self.desk.path("")).spawn().unwrap();
-        // Its end is the end of the input.
-        child.stdin.take().unwrap().write_all(process.input.as_bytes()).unwrap();
-        child
-    }
-
-    fn api(&self, path: &str) -> String {
-        http(&[&format!("http://{}/pd/api/v1/{path}", self.pd)])
-    }
-
-    /// The numbers of all regions with the store of their leader, and all stores.
-    fn regions(&self) -> (Vec<(u64, u64)>, Vec<u64>) {
-        let read = |path: &str| serde_json::from_str::<serde_json::Value>(&self.api(path)).unwrap_or_default();
-        let list = |value: &serde_json::Value| value.as_array().cloned().unwrap_or_default();
-        let regions = list(&read("regions")["regions"]);
-        let leaders = regions.iter().filter_map(|r| Some((r["id"].as_u64()?, r["leader"]["store_id"].as_u64()?))).collect();
-        let stores = list(&read("stores")["stores"]);
-        (leaders, stores.iter().filter_map(|s| s["store"]["id"].as_u64()).collect())
-    }
-
-    /// Moves the leader of one region after the other to another store, until it is told to stop; counts those that arrived.
-    fn disturb(&self) {
-        for n in 0.. {
-            let (leaders, stores) = self.regions();
-            if self.stop.load(Ordering::Relaxed) {
-                return;
-            }
-            let Some((region, at)) = leaders.get(n % leaders.len().max(1)) else { continue };
-            let other = stores.iter().cycle().skip_while(|store| *store != at).nth(1).unwrap();
-            let order = format!("{{\"name\":\"transfer-leader\",\"region_id\":{region},\"to_store_id\":{other}}}");
-            http(&["-X", "POST", "-d", &order, &format!("http://{}/pd/api/v1/operators", self.pd)]);
-            sleep(Duration::from_secs(1));
-            let moved = self.regions().0.contains(&(*region, *other));
-            self.transfers.fetch_add(u32::from(moved), Ordering::Relaxed);
-        }
-    }
-
-    fn words(&self, kind: &str, workload: &str, more: &[&str]) -> Vec<String> {
+impl Ycsb {
+    fn words(&self, workload: &str, more: &[&str]) -> Vec<String> {
         let pd = format!("tikv.pd={}", self.pd);
-        let (kind, records) = (format!("tikv.type={kind}"), format!("recordcount={RECORDS}"));
+        let (kind, records) = (format!("tikv.type={}", self.kind), format!("recordcount={RECORDS}"));
         let fixed = [&pd, &kind, &records, "threadcount=16", "dataintegrity=true"];
-        let workload = self.desk.path(&format!("workload{workload}"));
+        let workload = self.folder.join(format!("workload{workload}"));
         let options = fixed.into_iter().chain(more.iter().copied()).flat_map(|option| ["-p".to_owned(), option.to_owned()]);
         ["tikv".to_owned(), "-P".to_owned(), workload.display().to_string()].into_iter().chain(options).collect()
     }
@@ -279,7 +155,7 @@ impl Stores {
     fn ycsb(&self, program: &[&str], order: &str, words: &[String]) -> (String, f64, f64) {
         let mut timed = Command::new("bash");
         timed.args(["-c", "TIMEFORMAT='cpu %U %S'; time \"$@\"", "_"]).args(program).arg(order).args(words);
-        let output = timed.current_dir(self.desk.path("")).output().unwrap();
+        let output = timed.current_dir(&self.folder).output().unwrap();
         let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
         assert!(output.status.success(), "{program:?} {order}: {out}{err}");
         let cpu = err.lines().rev().find_map(|line| line.strip_prefix("cpu ")).unwrap();
@@ -296,12 +172,6 @@ impl Stores {
     fn theirs(&self, order: &str, words: &[String]) -> (String, f64, f64) {
         self.ycsb(&[&server("PERBUCK_TEST_GO_YCSB")], order, words)
     }
-}
-
-fn is_ready(process: &Process) {
-    let (port, path) = process.ready.as_ref().unwrap();
-    let url = format!("http://127.0.0.1:{port}{path}");
-    wait_until(&process.name, || Command::new("curl").args(["-sf", "-o", "/dev/null", &url]).status().unwrap().success());
 }
 
 /// The lines that say that something failed.
@@ -330,12 +200,13 @@ const MIXES: [(&str, &str, u32); 6] = [
     ("f", "readproportion=0.5\nupdateproportion=0\nreadmodifywriteproportion=0.5\nrequestdistribution=zipfian", 4_000),
 ];
 
-fn through_splits_transfers_and_a_kill(kind: &str) {
-    let mut stores = Stores::start(Kind::Tikv, &[("tikv", 3)], &SMALL_REGIONS);
+fn through_splits_transfers_and_a_kill(kind: &'static str) {
+    let mut stores = Cluster::start(Kind::Tikv, &[("tikv", 3)], &SMALL_REGIONS);
     for (name, mix, _) in MIXES {
         let text = format!("workload=core\nreadallfields=true\nmaxscanlength=100\nscanlengthdistribution=uniform\n{mix}\n");
         stores.desk.write(&format!("workload{name}"), &text);
     }
+    let ycsb = Ycsb { pd: stores.pd.clone(), folder: stores.desk.path(""), kind };
     let before = stores.regions().0.len();
     // The load, and a run of each workload, while leaders move; one store is killed during the first run, and comes back.
     let (third, victim) = (stores.running.len() - 1, stores.running.pop().unwrap());
@@ -343,7 +214,7 @@ fn through_splits_transfers_and_a_kill(kind: &str) {
     let (restarted, outputs) = scope(|s| {
         let calm = Calm(&held.stop);
         s.spawn(|| held.disturb());
-        let mut outputs = vec![("load", held.ours("load", &held.words(kind, "a", &[])).0)];
+        let mut outputs = vec![("load", ycsb.ours("load", &ycsb.words("a", &[])).0)];
         let killer = s.spawn(|| {
             sleep(Duration::from_secs(4));
             let mut victim = victim;
@@ -353,7 +224,7 @@ fn through_splits_transfers_and_a_kill(kind: &str) {
             held.spawn(&held.recipe.stages[1][2])
         });
         for (name, _, operations) in MIXES {
-            outputs.push((name, held.ours("run", &held.words(kind, name, &[&format!("operationcount={operations}")])).0));
+            outputs.push((name, ycsb.ours("run", &ycsb.words(name, &[&format!("operationcount={operations}")])).0));
         }
         drop(calm);
         (killer.join().unwrap(), outputs)
@@ -373,13 +244,13 @@ fn through_splits_transfers_and_a_kill(kind: &str) {
     );
     // Each reads what the other wrote, value by value.
     for (name, _, operations) in MIXES {
-        let words = stores.words(kind, name, &[&format!("operationcount={operations}")]);
-        let (theirs, their_ops, their_cpu) = stores.theirs("run", &words);
+        let words = ycsb.words(name, &[&format!("operationcount={operations}")]);
+        let (theirs, their_ops, their_cpu) = ycsb.theirs("run", &words);
         if name == "c" {
             assert_eq!(failures(&theirs), Vec::<&str>::new(), "go-ycsb reads what perbuck wrote");
         }
         let conflicts = failures(&theirs).last().copied().unwrap_or("none");
-        let (_, our_ops, our_cpu) = stores.ours("run", &words);
+        let (_, our_ops, our_cpu) = ycsb.ours("run", &words);
         println!(
             "| {kind} {name}: perbuck {our_ops:.0} operations/s, {our_cpu:.2} s of CPU; go-ycsb {their_ops:.0}, {their_cpu:.2} s; \
              failed in go-ycsb: {conflicts} | {:.2} × the throughput, {:.2} × the CPU |",
@@ -388,8 +259,8 @@ fn through_splits_transfers_and_a_kill(kind: &str) {
         );
     }
     let others = ["table=theirs", "recordcount=2000", "operationcount=2000"];
-    stores.theirs("load", &stores.words(kind, "c", &others));
-    let (read, ..) = stores.ours("run", &stores.words(kind, "c", &others));
+    ycsb.theirs("load", &ycsb.words("c", &others));
+    let (read, ..) = ycsb.ours("run", &ycsb.words("c", &others));
     assert_eq!(failures(&read), Vec::<&str>::new(), "perbuck reads what go-ycsb wrote");
 }
 

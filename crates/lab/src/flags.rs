@@ -314,6 +314,17 @@ mod tests {
     }
 
     #[test]
+    fn uneven_servers_and_changes_of_a_cluster_are_flagged_by_their_counters() {
+        let of = |counted: &[(&str, i64)]| counted.iter().map(|(name, n)| ((*name).to_owned(), *n)).collect::<BTreeMap<_, _>>();
+        let shares = |a, b| uneven_servers(&of(&[("statements_of_server_1", a), ("statements_of_server_2", b), ("Uptime", 9)]));
+        assert_eq!(shares(80, 20), Some(Flag::UnevenServers { statements: vec![80, 20] }));
+        assert_eq!([shares(54, 46), shares(0, 0), uneven_servers(&of(&[("statements_of_server_1", 7)]))], [None, None, None]);
+        let changed = |moved| cluster_changed(&of(&[("cluster_changes_leaders_moved", moved), ("cpu_ms_tikv", 900)]));
+        assert_eq!(changed(0), None);
+        assert_eq!(changed(3).unwrap().text(), "the cluster changed while it was measured: leaders moved +3");
+    }
+
+    #[test]
     fn a_full_load_thread_limits_the_client_and_a_busy_one_does_not() {
         let worker = |cpu_ns| WorkerHealth { connections: 4, cpu_ns, busiest_phase: 0.0 };
         let health = |a, b| Health { workers: vec![worker(a), worker(b)], ..Health::default() };

@@ -3,6 +3,7 @@
 
 mod alone;
 pub mod both;
+pub mod cluster;
 pub mod maria;
 pub mod postgres;
 pub mod tpcc_rows;

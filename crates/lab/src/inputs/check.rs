@@ -1,7 +1,7 @@
 //! Whether a study can have what it asks for from outside its own file, as far as the study alone tells.
 
 use perbuck_core::metric::{QPS, RELATIVE, TPS};
-use perbuck_core::problem::Problem;
+use perbuck_core::problem::{Problem, did_you_mean};
 use perbuck_core::study::{Contender, Study, WorkloadSpec};
 use perbuck_database::registry::AnyTarget;
 use perbuck_deploy::local::{KINDS, Kind};
@@ -37,10 +37,11 @@ impl Check<'_> {
             let message = format!("contender `{name}`: perbuck cannot start a server of kind `{}`", spec.kind.value);
             return self.problem(spec.kind.line, message, help);
         };
-        let known = kind.parts();
+        let mut known = [&["config", "folder", "kind", "options", "program", "version"], kind.parts()].concat();
+        known.sort_unstable();
         for (part, count) in spec.parts.iter().filter(|(part, _)| !known.contains(&part.as_str())) {
-            let help = if known.is_empty() { "remove it".to_owned() } else { format!("its parts: {}", known.join(", ")) };
-            self.problem(count.line, format!("contender `{name}`: {kind} has no `{part}`"), help);
+            let help = did_you_mean(part, &known, || format!("known here: {}", known.join(", ")));
+            self.problem(count.line, format!("unknown key `contender.server.{part}`"), help);
         }
         let parts = spec.parts();
         for (key, value) in &spec.config {
