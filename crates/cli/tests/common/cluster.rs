@@ -23,7 +23,8 @@ pub const TIKV: [(&str, &str); 6] = [
     ("raftdb.max-open-files", "1000"),
     ("raftstore.max-entry-cache-warmup-duration", "0s"),
 ];
-const PASSWORD: &str = "s3cret";
+/// What lets into its TiDB.
+pub const PASSWORD: &str = "s3cret";
 
 /// One of the programs.
 pub fn program(name: &str) -> PathBuf {
@@ -127,7 +128,7 @@ impl Cluster {
         let regions = list(&read("regions")["regions"]);
         let leaders = regions.iter().filter_map(|r| Some((r["id"].as_u64()?, r["leader"]["store_id"].as_u64()?))).collect();
         let stores = list(&read("stores")["stores"]);
-        (leaders, cluster.iter().filter_map(|s| s["store"]["id"].as_u64()).collect())
+        (leaders, stores.iter().filter_map(|s| s["store"]["id"].as_u64()).collect())
     }
 
     /// Moves the leader of one region after the other to another store, until it is told to stop; counts those that arrived.
@@ -138,7 +139,7 @@ impl Cluster {
                 return;
             }
             let Some((region, at)) = leaders.get(n % leaders.len().max(1)) else { continue };
-            let other = cluster.iter().cycle().skip_while(|store| *store != at).nth(1).unwrap();
+            let other = stores.iter().cycle().skip_while(|store| *store != at).nth(1).unwrap();
             let order = format!("{{\"name\":\"transfer-leader\",\"region_id\":{region},\"to_store_id\":{other}}}");
             http(&["-X", "POST", "-d", &order, &format!("http://{}/pd/api/v1/operators", self.pd)]);
             sleep(Duration::from_secs(1));

@@ -3,6 +3,7 @@
 //! The folder is its own lock: [`Folder::make`] locks it before anything is in it, and the lock goes with the folder. So a folder
 //! whose lock is free was left, whatever is in it, and the next command removes it ([`clean`]).
 
+use std::collections::BTreeSet;
 use std::fs::{self, DirBuilder, File};
 use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
@@ -154,12 +155,14 @@ fn empty(path: &Path) -> io::Result<()> {
     remove_file(&marker)
 }
 
-/// Ends all processes of a folder's server: by SIGQUIT, if that ends it, and after a while by SIGKILL.
+/// Ends all processes of a folder's server: by SIGQUIT, if that ends it, and after a while by SIGKILL. A process that is ending loses its
+/// variables before its sockets, so each is waited for to its end.
 fn end_processes(folder: &Path, quits: bool) {
-    let began = Instant::now();
+    let (began, mut ending) = (Instant::now(), BTreeSet::new());
     while began.elapsed() < REMOVE_TIMEOUT {
         let found = processes_of(folder);
-        if found.is_empty() {
+        ending.extend(&found);
+        if found.is_empty() && ending.iter().all(|pid| has_ended(*pid)) {
             return;
         }
         let signal = if quits && began.elapsed() < END_TIMEOUT { Signal::SIGQUIT } else { Signal::SIGKILL };
@@ -169,6 +172,15 @@ fn end_processes(folder: &Path, quits: bool) {
         }
         thread::sleep(POLL);
     }
+}
+
+/// Whether nothing of a process is left but its status, which its parent has not asked for yet: its threads share its sockets.
+fn has_ended(pid: Pid) -> bool {
+    let threads = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().count();
+    let stat = fs::read(format!("/proc/{pid}/stat")).unwrap_or_default();
+    // The name before it may hold anything.
+    let state = stat.rsplitn(2, |byte| *byte == b')').next().and_then(|rest| rest.trim_ascii_start().first());
+    threads == 0 || (threads == 1 && matches!(state, Some(b'Z' | b'X')))
 }
 
 /// What the processes of a folder's server are doing, for a message.
@@ -227,6 +239,21 @@ mod tests {
         live.remove().unwrap();
         assert_eq!(names(parent.path()), ["link", "users"].map(|name| format!("{PREFIX}{name}")));
         assert_eq!(fs::read_to_string(path("users").join("file")).unwrap(), "precious");
+    }
+
+    #[test]
+    fn a_process_has_ended_when_its_threads_have() {
+        let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
+        let pid = Pid::from_raw(i32::try_from(child.id()).unwrap());
+        assert!(!has_ended(pid) && !has_ended(nix::unistd::getpid()));
+        child.kill().unwrap();
+        let begun = Instant::now();
+        while !has_ended(pid) && begun.elapsed() < REMOVE_TIMEOUT {
+            thread::sleep(POLL);
+        }
+        assert!(has_ended(pid), "it is there until its parent asks for its status");
+        child.wait().unwrap();
+        assert!(has_ended(pid));
     }
 
     #[test]
