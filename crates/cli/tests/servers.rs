@@ -228,12 +228,20 @@ fn what_is_wrong_with_a_server_is_said() {
     told(&[("a", "kind = \"postgres\", config = { shared_buffers = \"many\" }")], 3, &["did not start", "shared_buffers"]);
     told(&[("a", "kind = \"mariadb\", port = 1")], 2, &["unknown key `contender.server.port`", "known here: config"]);
     told(&[("a", "kind = \"tidb\", tikvs = 3")], 2, &["unknown key `contender.server.tikvs`", "did you mean `tikv`?"]);
-    told(&[("a", "kind = \"tidb\", tikv = 0")], 2, &["`contender.server.tikv` is 0, outside 1..=100"]);
+    told(&[("a", "kind = \"tidb\", tikv = 0")], 2, &["`contender.server.tikv` is 0, not a whole number from 1 to 100"]);
+    told(&[("a", "kind = \"tidb\", tikv = \"3\"")], 2, &["`contender.server.tikv` is 3, not a whole number"]);
+    told(&[("a", "kind = \"mysql\", port = 3307")], 2, &["unknown key `contender.server.port`"]);
+    let twice = "kind = \"tidb\", tikv = 1, config = { \"performance.max-procs\" = 1, \"tidb.performance.max-procs\" = 2 }";
+    told(&[("a", twice)], 2, &["s.toml:8", "are one setting", "keep one of them"]);
     let absent = "kind = \"tidb\", config.tikv = { \"storage.engine\" = \"raft-kv\" }";
     told(&[("a", absent)], 2, &["s.toml:8", "`tikv.storage.engine` is a setting of a part that is not started", "`tikv = 3`"]);
     told(&[("a", "kind = \"tikv\", config.server.addr = \"x\"")], 2, &["perbuck sets `server.addr`"]);
     told(&[("a", "kind = \"tikv\", options = \"type=both\"")], 2, &["s.toml:8", "`type`"]);
-    told(&[("a", "kind = \"tidb\", tikv = 1, program = \"/bin/true\"")], 2, &["no pd-server was found", "tiup install"]);
+    told(
+        &[("a", "kind = \"tidb\", tikv = 1, program = \"/bin/true\"")],
+        2,
+        &["no pd-server is beside /bin/true", "into one folder"],
+    );
     let both =
         study(&desk, &[("a", "kind = \"mariadb\"")], SWEEP).replace("name = \"a\"", "name = \"a\"\ntarget = \"mysql://u@h/d\"");
     desk.write("s.toml", &both);

@@ -67,13 +67,34 @@ fn a_private_cluster_goes_from_nothing_to_a_report() {
     for role in ["pd", "tidb", "tikv"] {
         assert_eq!(seen(role, "cluster_info").machines, Some(1), "all of them are on this one");
         assert!(seen(role, "cluster_hardware").vcpus.is_some_and(|n| n as usize >= here));
-        assert!(record.target.server_counters[&format!("cpu_ms_{role}")] > 0, "{:?}", record.target.server_counters);
+        assert!(record.target.server_counters[&format!("server_cpu_ms_{role}")] > 0, "{:?}", record.target.server_counters);
     }
     assert!(record.target.server_cpu_ns.is_some_and(|ns| ns > 1_000_000_000), "{:?}", record.target.server_cpu_ns);
     // A cluster is no server for functional use alone.
     desk.good(&["report", "results/s"]);
     let page = desk.read("results/s/report.md");
     assert!(!page.contains("say nothing about the product") && page.contains("Processor time of each part of the servers"));
+    nothing_is_left(&desk);
+}
+
+#[test]
+fn a_store_that_dies_ends_the_study_by_its_name() {
+    let desk = Desk::new();
+    let server = private(&desk, "tikv", "tikv = 3");
+    let text = study(&server, "kind = \"ycsb\"\nworkload = \"a\"").replace("duration = \"4s\"", "duration = \"60s\"");
+    desk.write("s.toml", &text);
+    let said = std::fs::File::create(desk.path("said")).unwrap();
+    let mut run = desk.command(&["run", "s.toml"]).stderr(said).spawn().unwrap();
+    wait_until("the trial runs", || desk.read("said").contains("conditions hold"));
+    let is_second = |pid: &u32| {
+        let command = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        String::from_utf8_lossy(&command).split('\0').any(|word| word.ends_with("/tikv-2"))
+    };
+    let second = processes_of(&desk.path("servers")).into_iter().find(is_second).unwrap();
+    assert!(Command::new("kill").args(["-KILL", &second.to_string()]).status().unwrap().success());
+    let ended = run.wait().unwrap();
+    let said = desk.read("said");
+    assert!(ended.code() == Some(3) && said.contains("contender `t`: tikv-2 ended (signal: 9"), "{ended:?} {said}");
     nothing_is_left(&desk);
 }
 

@@ -187,6 +187,25 @@ impl Kind {
         }
     }
 
+    /// The parts of a cluster that run, those included that a study does not count; none for a server of one process.
+    pub fn running_parts(self, parts: &Parts) -> Vec<&'static str> {
+        match self {
+            Self::Mariadb | Self::Mysql | Self::Postgres => Vec::new(),
+            Self::Tidb | Self::Tikv => cluster::running(self, parts),
+        }
+    }
+
+    /// How many copies of the data are kept with these settings, where that is set.
+    pub fn copies(self, parts: &Parts, config: &BTreeMap<String, String>) -> Option<u32> {
+        if self.running_parts(parts).contains(&"pd") { cluster::copies(self, parts, config) } else { None }
+    }
+
+    /// The setting that a key of `config` is, whatever its spelling: two keys may be one.
+    pub fn setting(self, key: &str) -> String {
+        let (part, name) = cluster::part_of(self, key);
+        format!("{part}.{}", name.to_ascii_lowercase().replace('-', "_"))
+    }
+
     /// How many ports it needs.
     pub fn ports(self, parts: &Parts) -> usize {
         match self {

@@ -195,7 +195,7 @@ fn search(
     let context = Context { study: &inputs.study, fingerprint, host: &host };
     let mut session = Session::start(inputs, context, &stages, store.root(), stop, progress)?;
     let searched = Searches { terms, store, id: store.id()?, progress: &mut *progress }.run(&mut session, hunts);
-    session.end(searched, progress)
+    session.end(servers.explain(searched), progress)
 }
 
 struct Searches<'a> {

@@ -170,7 +170,8 @@ impl LabError {
     /// Servers that run on other machines than the study declares; `results` are those that were measured so, if there are any.
     pub(crate) fn other_machines(which: &str, results: Option<&str>) -> Self {
         let mut help =
-            "correct `arch` and `instance` in the study, or write `notional = true` at its top, which the report then says"
+            "correct what the study declares (`arch`, `replication_factor`, and `instance`, `count` and `role` of its `node` lines), or write \
+             `notional = true` at its top, which the report then says"
                 .to_owned();
         if let Some(results) = results {
             help += &format!("; for results on disk do so in a copy: perbuck compare {results} --study COPY");

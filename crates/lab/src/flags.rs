@@ -316,10 +316,10 @@ mod tests {
     #[test]
     fn uneven_servers_and_changes_of_a_cluster_are_flagged_by_their_counters() {
         let of = |counted: &[(&str, i64)]| counted.iter().map(|(name, n)| ((*name).to_owned(), *n)).collect::<BTreeMap<_, _>>();
-        let shares = |a, b| uneven_servers(&of(&[("statements_of_server_1", a), ("statements_of_server_2", b), ("Uptime", 9)]));
+        let shares = |a, b| uneven_servers(&of(&[("server_statements_1", a), ("server_statements_2", b), ("Uptime", 9)]));
         assert_eq!(shares(80, 20), Some(Flag::UnevenServers { statements: vec![80, 20] }));
-        assert_eq!([shares(54, 46), shares(0, 0), uneven_servers(&of(&[("statements_of_server_1", 7)]))], [None, None, None]);
-        let changed = |moved| cluster_changed(&of(&[("cluster_changes_leaders_moved", moved), ("cpu_ms_tikv", 900)]));
+        assert_eq!([shares(54, 46), shares(0, 0), uneven_servers(&of(&[("server_statements_1", 7)]))], [None, None, None]);
+        let changed = |moved| cluster_changed(&of(&[("server_changes_leaders_moved", moved), ("server_cpu_ms_tikv", 900)]));
         assert_eq!(changed(0), None);
         assert_eq!(changed(3).unwrap().text(), "the cluster changed while it was measured: leaders moved +3");
     }

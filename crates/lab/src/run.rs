@@ -101,7 +101,7 @@ fn whole(inputs: &Inputs, options: &RunOptions, progress: &mut dyn Progress, sto
         let stages = stage::build(inputs, &servers, &passwords, stop)?;
         let context = Context { study: &inputs.study, fingerprint: &fingerprint, host: &host };
         let mut session = Session::start(inputs, context, &stages, store.root(), stop, run.progress)?;
-        let measured = run.measure(&mut session, missing);
+        let measured = servers.explain(run.measure(&mut session, missing));
         session.end(measured, run.progress)?;
         run.check(&session)?;
     }

@@ -13,12 +13,15 @@ use crate::statement::{Catalogue, StatementId};
 use crate::values::{Params, Rows};
 
 /// The names of counters of CPU time of servers' processes start so, in milliseconds; the part of a cluster follows.
-pub const CPU_MS: &str = "cpu_ms_";
+pub const CPU_MS: &str = "server_cpu_ms_";
 /// The names of counters of what changes in a cluster while it works start so: regions that split, leaders that move.
-pub const CHANGES: &str = "cluster_changes_";
+pub const CHANGES: &str = "server_changes_";
 
+/// The names of counters that tell the processes of a part from others start so; the part follows. Where one is another number than
+/// before, a process was started or has gone, and what the part counted since then is no difference.
+pub const PROCESSES: &str = "server_processes_";
 /// The names of counters of what each of several servers executed start so; its number follows.
-pub const BY_SERVER: &str = "statements_of_server_";
+pub const BY_SERVER: &str = "server_statements_";
 
 /// Whom a connection serves, and its number, which decides the host that it goes to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

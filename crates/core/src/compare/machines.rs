@@ -19,7 +19,7 @@ pub fn other_machine(study: &Study, contender: &str, observed: &[Observed]) -> O
     let mut contradicted: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for seen in observed {
         // A part of a cluster runs on the machines of its name, where the study has any of that name.
-        let of_role: Vec<&Node> = nodes.iter().copied().filter(|n| Some(&n.role) == seen.role.as_ref()).collect();
+        let of_role: Vec<&Node> = declared.nodes.iter().filter(|n| Some(&n.role) == seen.role.as_ref()).collect();
         let own = if of_role.is_empty() { &nodes } else { &of_role };
         let copies = declared.replication_factor.zip(seen.copies).filter(|(wanted, copies)| wanted != copies);
         let copies = copies.map(|(wanted, _)| format!("`replication_factor = {wanted}`"));
@@ -38,9 +38,8 @@ pub fn other_machine(study: &Study, contender: &str, observed: &[Observed]) -> O
 fn contradicts(nodes: &[&Node], stated: Option<&str>, seen: &Observed) -> Option<String> {
     if let Some(count) = seen.machines {
         let declared: u32 = nodes.iter().filter(|n| Some(&n.role) == seen.role.as_ref()).map(|n| n.count).sum();
-        // Several processes on one machine may look like machines of their own.
-        let agrees = declared == 0 || (count >= declared && count.is_multiple_of(declared));
-        return (!agrees).then(|| format!("{declared} × {}", seen.role.as_deref().unwrap_or_default()));
+        return (declared != 0 && declared != count)
+            .then(|| format!("{declared} × {}", seen.role.as_deref().unwrap_or_default()));
     }
     // A machine that no list describes may be the one that was observed.
     let described = nodes.iter().map(|n| Some((n.instance.as_str(), n.machine.as_ref()?)));

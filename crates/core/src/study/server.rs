@@ -15,8 +15,8 @@ pub struct ServerSpec {
     pub program: Option<Located<String>>,
     /// An existing folder for its data; the machine's folder for temporary files where not given.
     pub folder: Option<Located<String>>,
-    /// How many of each part of a cluster are started, by its name; empty for a server of one process.
-    pub parts: BTreeMap<String, Located<u32>>,
+    /// Keys that only its kind knows: how many of each part of a cluster are started; empty for a server of one process.
+    pub parts: BTreeMap<String, Located<Scalar>>,
     /// Options of its address, as in a target after the `?`.
     pub options: Option<Located<String>>,
     /// Settings in the server's own words; those in tables by their paths.
@@ -43,21 +43,27 @@ impl ServerSpec {
         own + &options + &parts
     }
 
-    /// How many of each part are started.
+    /// How many of each part are started, where that is a count.
     pub fn parts(&self) -> BTreeMap<String, u32> {
-        self.parts.iter().map(|(name, count)| (name.clone(), count.value)).collect()
+        let count = |value: &Scalar| match value {
+            Scalar::Int(count) => u32::try_from(*count).ok(),
+            _ => None,
+        };
+        self.parts.iter().filter_map(|(name, found)| Some((name.clone(), count(&found.value)?))).collect()
+    }
+
+    /// Its settings without their lines.
+    pub fn config(&self) -> BTreeMap<String, String> {
+        self.config.iter().map(|(key, found)| (key.clone(), found.value.clone())).collect()
     }
 }
-
-/// Processes of one part that can be started; one machine has no use for more.
-const PART_MAX: i64 = 100;
 
 pub(super) fn read_server(s: &Section<'_>) -> Option<ServerSpec> {
     let kind = s.required_text("kind", "\"mariadb\"");
     let (version, program, folder) = (s.text("version"), s.text("program"), s.text("folder"));
     let config = s.table("config").map(|c| c.remaining_paths()).unwrap_or_default();
     let options = s.text("options");
-    let parts = s.remaining_counts(1..=PART_MAX);
+    let parts = s.remaining_scalars();
     s.finish();
     let config =
         config.into_iter().map(|(key, found)| (key, Located { value: written(&found.value), line: found.line })).collect();

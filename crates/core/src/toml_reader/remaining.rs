@@ -43,14 +43,4 @@ impl Section<'_> {
         }
         all
     }
-
-    /// Every whole number that was not asked for yet, for a reader further on that knows what they count.
-    pub fn remaining_counts(&self, range: std::ops::RangeInclusive<i64>) -> BTreeMap<String, Located<u32>> {
-        let counts = self.unasked().into_iter().filter(|key| self.table.get(key).is_some_and(Item::is_integer));
-        let one = |key: String| {
-            let found = self.int(&key, range.clone())?;
-            Some((key, Located { value: found.value as u32, line: found.line }))
-        };
-        counts.filter_map(one).collect()
-    }
 }

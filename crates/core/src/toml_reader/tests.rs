@@ -55,19 +55,6 @@ fn values_of_tables_within_are_read_by_their_paths() {
 }
 
 #[test]
-fn counts_are_whole_numbers_in_their_range() {
-    let f = file("known = 1\ntikv = 3\npd = 0\nname = \"x\"\n");
-    let root = f.root();
-    root.int("known", 0..=9);
-    let counts = root.remaining_counts(1..=100);
-    assert_eq!(counts.iter().map(|(name, n)| (name.as_str(), n.value, n.line)).collect::<Vec<_>>(), [("tikv", 3, 2)]);
-    // What is no whole number stays unknown.
-    root.finish();
-    let problems: Vec<String> = f.into_problems().into_iter().map(|p| p.message).collect();
-    assert_eq!(problems, ["`pd` is 0, outside 1..=100", "unknown key `name`"]);
-}
-
-#[test]
 fn both_notations_of_table_lists_are_read() {
     let f = file("[[n]]\nx = 1\n[[n]]\nx = 2\n");
     assert_eq!(f.root().tables("n").iter().filter_map(|t| t.int("x", 0..=9)).map(|l| l.line).collect::<Vec<_>>(), [2, 4]);

@@ -64,9 +64,12 @@ pub(crate) async fn facts(session: &mut MysqlSession, noted: &[String]) -> Resul
     let version = rows.display(0, 0)?;
     let all = pairs(session, "SHOW GLOBAL VARIABLES").await?;
     let on_this_machine = session.wire.socket.peer_is_local();
-    let local_pid = if on_this_machine { local_pid(session, &all).await? } else { None };
+    let local_pid = if on_this_machine { local_pid(session, &all).await? } else { Ok(None) };
     let wanted = |name: &String| lists(VARIABLES, name) || noted.contains(name);
     let mut variables: BTreeMap<String, String> = all.into_iter().filter(|(name, _)| wanted(name)).collect();
+    if let Err(why) = &local_pid {
+        variables.insert("CPU time of the server".to_owned(), format!("not told: {why}"));
+    }
     // Encryption costs client and server more than many a setting, and `preferred` takes it wherever it is offered.
     let cipher = pairs(session, "SHOW SESSION STATUS LIKE 'Ssl_cipher'").await?;
     let cipher = cipher.into_values().next().filter(|c| !c.is_empty()).unwrap_or_else(|| "none".to_owned());
@@ -76,6 +79,7 @@ pub(crate) async fn facts(session: &mut MysqlSession, noted: &[String]) -> Resul
     if version.contains("TiDB") {
         functional = tidb::facts(session, noted, (&mut variables, &mut observed)).await?;
     }
+    let local_pid = local_pid.unwrap_or_default();
     Ok(TargetFacts { version, variables, local_pid, on_this_machine, observed, functional })
 }
 
@@ -125,16 +129,16 @@ fn lists(words: &str, name: &str) -> bool {
 
 /// The process of a server on this machine: the one in its pid file, where that can be read and is as old as the server says. An address
 /// of this machine may be that of a tunnel, and the file one of another server. In a container of its own the file is out of sight, and
-/// there is no answer.
+/// there is no answer. Why not, where there is a process of another age.
 pub(crate) async fn local_pid(
     session: &mut MysqlSession,
     variables: &BTreeMap<String, String>,
-) -> Result<Option<u32>, DriverError> {
-    let Some(pid) = pid_of_file(variables) else { return Ok(None) };
+) -> Result<Result<Option<u32>, String>, DriverError> {
+    let Some((pid, age)) = pid_of_file(variables).and_then(|pid| Some((pid, age_of(pid)?))) else { return Ok(Ok(None)) };
     let uptime = pairs(session, "SHOW GLOBAL STATUS LIKE 'Uptime'").await?.into_values().next();
     let uptime = uptime.and_then(|seconds| seconds.parse::<f64>().ok());
-    let same = age_of(pid).zip(uptime).is_some_and(|(age, uptime)| (age - uptime).abs() <= SAME_AGE_SECONDS);
-    Ok(same.then_some(pid))
+    let same = uptime.is_some_and(|uptime| (age - uptime).abs() <= SAME_AGE_SECONDS);
+    Ok(if same { Ok(Some(pid)) } else { Err("the process in its pid file is not as old as the server says (Uptime)".to_owned()) })
 }
 
 /// What the clocks of a process and of its server may differ by: the server sets its own when it has read its options.

@@ -43,7 +43,7 @@ pub(crate) async fn preflight(session: &mut MysqlSession, named: Option<&str>) -
     let mut facts = HostFacts { problems: problems(&version, named), version, sessions_max, ..HostFacts::default() };
     if session.wire.socket.peer_is_local() {
         let all = pairs(session, "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('datadir', 'pid_file')").await?;
-        let pid = local_pid(session, &all).await?;
+        let pid = local_pid(session, &all).await?.unwrap_or_default();
         facts.data_folder = pid.and_then(|_| Some(PathBuf::from(all.get("datadir")?)));
     }
     Ok(facts)

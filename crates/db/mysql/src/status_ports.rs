@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::time::Duration;
 
-use perbuck_load::driver::{BY_SERVER, CPU_MS};
+use perbuck_load::driver::{BY_SERVER, CPU_MS, PROCESSES};
 use perbuck_load::error::DriverError;
 use perbuck_net::metrics::{Sample, samples};
 use perbuck_net::web;
+use sha2::{Digest, Sha256};
 
 use crate::cluster::{allowed, texts};
 use crate::session::MysqlSession;
@@ -16,6 +17,9 @@ use crate::session::MysqlSession;
 const LIMIT: Duration = Duration::from_secs(3);
 /// What processes of Go and of TiKV call their CPU time, in seconds. TiKV tells whole seconds.
 const CPU: &str = "process_cpu_seconds_total";
+
+/// When a process was started.
+const STARTED: &str = "process_start_time_seconds";
 
 /// A metric, the label that divides it or one that it must have, and the name of their sum in a record.
 struct Told {
@@ -45,14 +49,14 @@ const TOLD: [Told; 14] = [
     told("tidb", "tidb_tikvclient_backoff_seconds_count", Label::Divides("type"), "server_retries_backoff"),
     told("tidb", "tidb_tikvclient_region_err_total", Label::Divides("type"), "server_retries_region"),
     told("tidb", "tidb_server_execute_error_total", Label::Divides("type"), "server_errors"),
-    told("tikv", "tikv_engine_cache_efficiency", Label::Is("type", "block_cache_hit"), "tikv_block_cache_hits"),
-    told("tikv", "tikv_engine_cache_efficiency", Label::Is("type", "block_cache_miss"), "tikv_block_cache_misses"),
-    told("tikv", "tikv_engine_pending_compaction_bytes", Label::None, "tikv_pending_compaction_bytes"),
-    told("tikv", "tikv_raftstore_region_count", Label::Is("type", "leader"), "cluster_changes_regions"),
-    told("tikv", "tikv_engine_stall_micro_seconds", Label::None, "cluster_changes_write_stalls_us"),
-    told("pd", STEPS, Label::Is("type", "TransferLeader"), "cluster_changes_leaders_moved"),
-    told("pd", STEPS, Label::Is("type", "AddLearner"), "cluster_changes_regions_moved"),
-    told("pd", STEPS, Label::Is("type", "MergeRegion"), "cluster_changes_regions_merged"),
+    told("tikv", "tikv_engine_cache_efficiency", Label::Is("type", "block_cache_hit"), "server_block_cache_hits"),
+    told("tikv", "tikv_engine_cache_efficiency", Label::Is("type", "block_cache_miss"), "server_block_cache_misses"),
+    told("tikv", "tikv_engine_pending_compaction_bytes", Label::None, "server_pending_compaction_bytes"),
+    told("tikv", "tikv_raftstore_region_count", Label::Is("type", "leader"), "server_changes_regions"),
+    told("tikv", "tikv_engine_stall_micro_seconds", Label::None, "server_changes_write_stalls_us"),
+    told("pd", STEPS, Label::Is("type", "TransferLeader"), "server_changes_leaders_moved"),
+    told("pd", STEPS, Label::Is("type", "AddLearner"), "server_changes_regions_moved"),
+    told("pd", STEPS, Label::Is("type", "MergeRegion"), "server_changes_regions_merged"),
 ];
 const STEPS: &str = "pd_schedule_finish_operator_steps_duration_seconds_count";
 
@@ -74,35 +78,54 @@ pub(crate) struct Counted {
 pub(crate) async fn counters(session: &mut MysqlSession) -> Result<Counted, DriverError> {
     let mut counted = Counted::default();
     // Embedded stores have no version and no port.
-    let sql = "SELECT type, status_address FROM information_schema.cluster_info WHERE version <> '' ORDER BY type, instance";
-    let rows = match allowed(session, sql).await? {
-        Ok(rows) => rows,
-        // It takes the privilege PROCESS, which a benchmark's user need not have.
+    let all =
+        "SELECT type, status_address, instance FROM information_schema.cluster_info WHERE version <> '' ORDER BY type, instance";
+    let servers = "SELECT 'tidb', CONCAT(ip, ':', status_port), ddl_id FROM information_schema.tidb_servers_info ORDER BY ddl_id";
+    let rows = match allowed(session, all).await? {
+        Ok(rows) => Ok(rows),
+        // It takes the privilege PROCESS, which a benchmark's user need not have. The TiDB servers are told to everyone.
         Err(why) => {
-            counted.not_told.insert("cluster".to_owned(), why);
+            counted.not_told.extend(["pd", "tikv"].map(|part| (part.to_owned(), why.clone())));
+            allowed(session, servers).await?
+        }
+    };
+    let processes = match rows {
+        Ok(rows) => texts(&rows)?,
+        Err(why) => {
+            counted.not_told.insert("tidb".to_owned(), why);
             return Ok(counted);
         }
     };
-    let (mut parts, mut servers): (BTreeMap<String, BTreeMap<String, f64>>, u32) = (BTreeMap::new(), 0);
-    for [kind, address] in texts(&rows)? {
+    let mut parts: BTreeMap<String, BTreeMap<String, f64>> = BTreeMap::new();
+    let (mut servers, mut identities): (u32, BTreeMap<String, Sha256>) = (0, BTreeMap::new());
+    for [kind, address, instance] in processes {
         if counted.not_told.contains_key(&kind) {
             continue;
         }
         let (host, port) = address.rsplit_once(':').unwrap_or((&address, ""));
-        match ask(session, host, port).await {
-            Ok(text) => {
-                let sums = parts.entry(kind.clone()).or_default();
-                if kind == "tidb" {
-                    servers += 1;
-                    sums.insert(format!("{BY_SERVER}{servers}"), executed(&text));
-                }
-                add(&kind, &text, sums);
+        let text = match ask(session, host, port).await {
+            Ok(text) => text,
+            Err(why) => {
+                counted.not_told.insert(kind, why);
+                continue;
             }
-            Err(why) => drop(counted.not_told.insert(kind, why)),
+        };
+        let sums = parts.entry(kind.clone()).or_default();
+        if kind == "tidb" {
+            servers += 1;
+            sums.insert(format!("{BY_SERVER}{servers}"), executed(&text));
         }
+        add(&kind, &text, sums);
+        let started = samples(&text).find(|sample| sample.name == STARTED).map_or(0.0, |sample| sample.value);
+        identities.entry(kind).or_default().update(format!("{instance} {started}\n"));
     }
     let told = parts.into_iter().filter(|(kind, _)| !counted.not_told.contains_key(kind));
     counted.sums = told.flat_map(|(_, sums)| sums).map(|(name, sum)| (name, sum.round() as i64)).collect();
+    identities.retain(|kind, _| !counted.not_told.contains_key(kind));
+    counted.sums.extend(identities.into_iter().map(|(kind, hash)| {
+        let bytes = hash.finalize();
+        (format!("{PROCESSES}{kind}"), i64::from_be_bytes(bytes[..8].try_into().unwrap_or_default()))
+    }));
     Ok(counted)
 }
 
@@ -180,7 +203,7 @@ mod tests {
         let mut sums = BTreeMap::new();
         [one, other].iter().for_each(|text| add("tidb", text, &mut sums));
         let expected = [
-            ("cpu_ms_tidb", 3250.0),
+            ("server_cpu_ms_tidb", 3250.0),
             ("server_errors_kv:9007", 7.0),
             ("server_retries_backoff_txnLock", 5.0),
             ("server_retries_transaction", 5.0),
@@ -191,7 +214,7 @@ mod tests {
                      tikv_raftstore_region_count{type=\"leader\"} 19\ntikv_raftstore_region_count{type=\"region\"} 65\n";
         let mut sums = BTreeMap::new();
         [store, store].iter().for_each(|text| add("tikv", text, &mut sums));
-        let expected = [("cluster_changes_regions", 38.0), ("tikv_block_cache_hits", 18.0)];
+        let expected = [("server_changes_regions", 38.0), ("server_block_cache_hits", 18.0)];
         assert_eq!(sums, expected.map(|(name, sum)| (name.to_owned(), sum)).into());
         // One part's names are nothing to another.
         let mut none = BTreeMap::new();
@@ -201,7 +224,7 @@ mod tests {
 
     #[test]
     fn every_change_of_a_cluster_is_named_as_one() {
-        let changes = TOLD.iter().filter(|told| told.name.starts_with("cluster_"));
+        let changes = TOLD.iter().filter(|told| told.name.starts_with("server_changes_"));
         assert!(changes.clone().count() == 5 && changes.into_iter().all(|told| told.name.starts_with(CHANGES)));
     }
 

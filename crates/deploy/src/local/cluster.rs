@@ -71,6 +71,18 @@ pub(super) fn ports(kind: Kind, parts: &Parts) -> usize {
     2 * counts(kind, parts).iter().sum::<usize>()
 }
 
+/// The parts that run.
+pub(super) fn running(kind: Kind, parts: &Parts) -> Vec<&'static str> {
+    ["tidb", "pd", "tikv"].into_iter().zip(counts(kind, parts)).filter(|(_, count)| *count > 0).map(|(part, _)| part).collect()
+}
+
+/// How many copies of each region PD keeps. With fewer stores than copies it would look for places all the time.
+pub(super) fn copies(kind: Kind, parts: &Parts, config: &BTreeMap<String, String>) -> Option<u32> {
+    let set = config.iter().find(|(key, _)| kind.setting(key) == "pd.replication.max_replicas");
+    let [.., stores] = counts(kind, parts);
+    set.map_or(Some(if stores < REPLICAS { 1 } else { REPLICAS as u32 }), |(_, value)| value.parse().ok())
+}
+
 /// The ports of the processes of TiDB, PD and TiKV.
 fn ports_of(kind: Kind, parts: &Parts, ports: &[u16]) -> Option<[Vec<Ports>; 3]> {
     let (pairs, rest) = ports.as_chunks::<2>();
@@ -174,11 +186,7 @@ pub(super) fn settings<'a>(kind: Kind, part: &str, wanted: &Wanted<'a>) -> Step 
     };
     match part {
         "tidb" => set("tmp-storage-path", quoted(&wanted.folder.join("temp").to_string_lossy())),
-        // With fewer stores PD would look for places of copies all the time.
-        "pd" => {
-            let [.., stores] = counts(kind, wanted.parts);
-            set("replication.max-replicas", if stores < REPLICAS { 1 } else { REPLICAS }.to_string());
-        }
+        "pd" => set("replication.max-replicas", copies(kind, wanted.parts, wanted.config).unwrap_or(1).to_string()),
         _ => {}
     }
     for (key, value) in wanted.config {

@@ -1,13 +1,19 @@
 //! Whether a study can have what it asks for from outside its own file, as far as the study alone tells.
 
+use std::collections::BTreeMap;
+
 use perbuck_core::metric::{QPS, RELATIVE, TPS};
 use perbuck_core::problem::{Problem, did_you_mean};
-use perbuck_core::study::{Contender, Study, WorkloadSpec};
+use perbuck_core::study::{Contender, ServerSpec, Study, WorkloadSpec};
+use perbuck_core::toml_reader::Scalar;
 use perbuck_database::registry::AnyTarget;
 use perbuck_deploy::local::{KINDS, Kind};
 use perbuck_workloads::Plan;
 
 use crate::registry::Registry;
+
+/// Processes of one part that can be started; one machine has no use for more.
+const PART_MAX: i64 = 100;
 
 pub(super) struct Check<'a> {
     /// What messages call the study.
@@ -37,16 +43,15 @@ impl Check<'_> {
             let message = format!("contender `{name}`: perbuck cannot start a server of kind `{}`", spec.kind.value);
             return self.problem(spec.kind.line, message, help);
         };
-        let mut known = [&["config", "folder", "kind", "options", "program", "version"], kind.parts()].concat();
-        known.sort_unstable();
-        for (part, count) in spec.parts.iter().filter(|(part, _)| !known.contains(&part.as_str())) {
-            let help = did_you_mean(part, &known, || format!("known here: {}", known.join(", ")));
-            self.problem(count.line, format!("unknown key `contender.server.{part}`"), help);
-        }
-        let parts = spec.parts();
+        self.parts(kind, spec);
+        let (parts, mut settings) = (spec.parts(), BTreeMap::new());
         for (key, value) in &spec.config {
             if let Err(refused) = kind.check(&parts, key, &value.value) {
                 self.problem(value.line, format!("contender `{name}`: {}", refused.message), refused.help);
+            }
+            if let Some(other) = settings.insert(kind.setting(key), key) {
+                let message = format!("contender `{name}`: `{other}` and `{key}` in `config` are one setting");
+                self.problem(value.line, message, "keep one of them");
             }
         }
         let Some(options) = &spec.options else { return };
@@ -55,6 +60,22 @@ impl Check<'_> {
         let target = kind.target(&parts, &ports, &options.value).map(|target| self.registry.target(&target));
         if let Some(Err(p)) = target {
             self.problem(options.line, format!("contender `{name}`: {}", p.message), p.help);
+        }
+    }
+
+    /// How many of each part of a server are started.
+    fn parts(&mut self, kind: Kind, spec: &ServerSpec) {
+        let mut known = [&["config", "folder", "kind", "options", "program", "version"], kind.parts()].concat();
+        known.sort_unstable();
+        for (part, found) in &spec.parts {
+            let path = format!("contender.server.{part}");
+            if !known.contains(&part.as_str()) {
+                let help = did_you_mean(part, &known, || format!("known here: {}", known.join(", ")));
+                self.problem(found.line, format!("unknown key `{path}`"), help);
+            } else if !matches!(found.value, Scalar::Int(1..=PART_MAX)) {
+                let message = format!("`{path}` is {}, not a whole number from 1 to {PART_MAX}", found.value);
+                self.problem(found.line, message, format!("write for instance `{part} = 3`"));
+            }
         }
     }
 

@@ -3,8 +3,9 @@
 use std::path::PathBuf;
 
 use perbuck_core::compare::{declares_machine, other_machine};
-use perbuck_core::run_record::HostRecord;
+use perbuck_core::run_record::{HostRecord, Observed};
 use perbuck_core::study::{Contender, Reset};
+use perbuck_deploy::local::Kind;
 use perbuck_load::error::{Cause, DriverError};
 use perbuck_load::preflight::HostFacts;
 
@@ -145,12 +146,31 @@ impl Look<'_> {
             Some((stage, Ok(facts))) => stage.observed(&facts, self.host),
             // It does not answer, which is a problem of its own.
             Some((_, Err(_))) => return,
-            // A server that perbuck starts runs on this machine.
-            None => vec![perbuck_observe::machine(self.host)],
+            None => self.of_private_server(),
         };
         if let Some(text) = other_machine(study, name, &observed) {
             self.problem(&LabError::other_machines(&format!("{name}: {text}"), None));
         }
+    }
+
+    /// What is known of a server that perbuck starts before it is there: all of it runs on this machine.
+    fn of_private_server(&self) -> Vec<Observed> {
+        let mut observed = vec![perbuck_observe::machine(self.host)];
+        let Some((spec, kind)) = self.contender.server.as_ref().and_then(|spec| Some((spec, Kind::named(&spec.kind.value)?)))
+        else {
+            return observed;
+        };
+        let source = || "its `server`".to_owned();
+        let (parts, config) = (spec.parts(), spec.config());
+        observed.extend(kind.running_parts(&parts).into_iter().map(|part| Observed {
+            source: source(),
+            role: Some(part.to_owned()),
+            machines: Some(1),
+            ..Observed::default()
+        }));
+        let copies = kind.copies(&parts, &config);
+        observed.extend(copies.map(|copies| Observed { source: source(), copies: Some(copies), ..Observed::default() }));
+        observed
     }
 
     /// The settings that the study changes on the servers: each is set to the value that it has.

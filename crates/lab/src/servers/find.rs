@@ -19,6 +19,12 @@ pub(super) fn all(who: &str, (kind, parts): (Kind, &Parts), server: Option<&str>
         let beside = || within(folder?, program).or_else(|| of_version(folder?.file_name()?, program));
         let path = match (i, server) {
             (0, Some(named)) => named_program(who, named)?,
+            // Another part of a cluster must be of the same release.
+            (1.., _) if !kind.parts().is_empty() => beside().ok_or_else(|| {
+                let (names, server) = (program.names.join(" or "), found[0].display());
+                let help = format!("put the programs of the cluster into one folder ({})", kind.packages());
+                LabError::usage(format!("{who}: no {names} is beside {server}, nor in tiup's folder of that version"), help)
+            })?,
             _ => beside().or_else(|| search(program)).ok_or_else(|| {
                 let (names, folders) = (program.names.join(" or "), program.folders.join(", "));
                 let help = format!("install it ({}), or name it with `program` in `server`", kind.packages());

@@ -1,6 +1,6 @@
 //! One private server, as the perbuck sees it that needs it: what it is to be, and its guard.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::TcpListener;
@@ -168,7 +168,7 @@ fn recipe(order: &Order<'_>, folder: &Path, password: &str) -> Result<Recipe, La
     let parts = order.spec.parts();
     let ports = free_ports(order.kind.ports(&parts));
     let ports = ports.map_err(|e| LabError::new(ErrorKind::Target, format!("{}: no port is free: {e}", order.who), ""))?;
-    let config: BTreeMap<String, String> = order.spec.config.iter().map(|(k, v)| (k.clone(), v.value.clone())).collect();
+    let config = order.spec.config();
     let wanted = Wanted {
         folder,
         parts: &parts,

@@ -22,10 +22,11 @@ use perbuck_database::secret::Secret;
 use perbuck_deploy::local::{Kind, NAME};
 use perbuck_load::stop::StopToken;
 
-use crate::error::LabError;
+use crate::error::{ErrorKind, LabError};
 use crate::progress::Progress;
 use crate::registry::Registry;
 
+use guard::Told;
 use instance::Instance;
 
 pub use guard::guard_if_asked;
@@ -39,6 +40,8 @@ const SPARE_CONNECTIONS: u32 = 100;
 pub(crate) struct Servers(Vec<Option<Running>>);
 
 struct Running {
+    /// For messages: ``contender `a` ``.
+    who: String,
     target: AnyTarget,
     password: Secret,
     instance: Instance,
@@ -66,6 +69,19 @@ impl Servers {
     /// The address and the password of a contender's private server.
     pub(crate) fn of(&self, contender: usize) -> Option<(&AnyTarget, &Secret)> {
         self.0.get(contender)?.as_ref().map(|r| (&r.target, &r.password))
+    }
+
+    /// What came of trials on them; where they failed because a process of a server has ended, that is said.
+    pub(crate) fn explain<T>(&self, came: Result<T, LabError>) -> Result<T, LabError> {
+        let Err(error) = came else { return came };
+        for running in self.0.iter().flatten() {
+            if let Some(Told::Ended { process, how }) = running.instance.told() {
+                let words = running.instance.last_words(&process, &running.password);
+                let message = format!("{}: {} ended ({how}); it said:\n{words}", running.who, ready::called(&process));
+                return Err(LabError::new(ErrorKind::Target, message, "trials that were measured before are kept"));
+            }
+        }
+        Err(error)
     }
 
     /// The process whose children are a contender's private server.
@@ -115,7 +131,7 @@ fn start(
     }
     let on = perbuck_observe::file_system(instance.folder()).map(|f| format!(" ({f})")).unwrap_or_default();
     progress.line(&format!("{who}: {kind} {version} runs at {target}, its data in {}{on}", instance.folder().display()));
-    Ok(Running { target, password, instance })
+    Ok(Running { who, target, password, instance })
 }
 
 fn other_version(who: &str, spec: &ServerSpec, program: &Path, version: &str) -> LabError {

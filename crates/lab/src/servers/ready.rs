@@ -70,7 +70,7 @@ pub(super) fn wait(
 }
 
 /// What a message calls a process.
-fn called(process: &str) -> String {
+pub(super) fn called(process: &str) -> String {
     if process == "server" { "the server".to_owned() } else { process.to_owned() }
 }
 

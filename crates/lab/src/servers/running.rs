@@ -64,12 +64,17 @@ impl Running<'_> {
         Ok(true)
     }
 
-    /// Waits for a moment; whether all processes run and perbuck is still there. Where one has ended, it waits until perbuck has gone:
-    /// its log can be read until then.
+    /// Waits for a moment; whether all processes run and perbuck is still there. Where one has ended, the others are ended, too: what is
+    /// left of a cluster is not what the study measures. It then waits until perbuck has gone, since the logs can be read until then.
     pub(super) fn all_run(&mut self) -> Result<bool, LabError> {
-        for (name, process) in &mut self.processes {
+        for i in 0..self.processes.len() {
+            let (name, process) = &mut self.processes[i];
             if let Some(status) = process.try_wait().map_err(LabError::of_file("wait for the server in", self.folder))? {
                 tell(&Told::Ended { process: (*name).to_owned(), how: status.to_string() });
+                for (_, other) in &mut self.processes {
+                    // One that has ended, too, is no failure.
+                    let _ = other.kill();
+                }
                 let _ = self.gone.recv();
                 return Ok(false);
             }

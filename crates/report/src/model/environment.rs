@@ -211,6 +211,9 @@ fn machine_time(all: &Context<'_>) -> Vec<Block> {
     vec![Block::Data(table)]
 }
 
+/// How counters of CPU time begin, in milliseconds.
+const CPU_MS: &str = "server_cpu_ms_";
+
 /// CPU time of each part of a cluster, by the counters of its processes, over the whole runs, as are the statements; nothing where none is
 /// told.
 fn parts_time(all: &Context<'_>) -> Option<Block> {
@@ -218,22 +221,20 @@ fn parts_time(all: &Context<'_>) -> Option<Block> {
     let mut table =
         Table::new("Processor time of each part of the servers, from before the warm-up to after the end of each trial", &heads);
     for (workload, contender, level, records) in records_by_point(all) {
-        let mut parts: BTreeMap<&str, u64> = BTreeMap::new();
-        for (name, ms) in records.iter().flat_map(|r| &r.target.server_counters) {
-            if let Some((part, ms)) = name.strip_prefix("cpu_ms_").zip(u64::try_from(*ms).ok()) {
-                let sum = parts.entry(part).or_default();
-                *sum = total([*sum, ms]);
-            }
-        }
+        let names = records.iter().flat_map(|r| r.target.server_counters.keys());
+        let parts: BTreeSet<&str> = names.filter_map(|name| name.strip_prefix(CPU_MS)).collect();
+        // A trial that does not tell a part would make its CPU time too small for all the statements.
+        let ms_of = |r: &RunRecord, part: &str| u64::try_from(*r.target.server_counters.get(&format!("{CPU_MS}{part}"))?).ok();
         let executed = |r: &&RunRecord| match r.target.work {
             Some(ServerWork::Statements { all, .. }) => Some(all),
             _ => None,
         };
         let executed = records.iter().map(executed).collect::<Option<Vec<_>>>().map(total);
-        for (part, ms) in parts {
-            let each = executed.and_then(|n| (ms * 1_000_000).checked_div(n)).map(duration_text);
+        for part in parts {
+            let ms = records.iter().map(|r| ms_of(r, part)).collect::<Option<Vec<_>>>().map(total);
+            let each = ms.zip(executed).and_then(|(ms, n)| (ms * 1_000_000).checked_div(n)).map(duration_text);
             let names = [clean(workload), thousands(level.into()), all.label(contender), clean(part)];
-            table.add(names.into_iter().chain([fixed(ms as f64 / 1e3, 1), or_absent(each)]));
+            table.add(names.into_iter().chain([or_absent(ms.map(|ms| fixed(ms as f64 / 1e3, 1))), or_absent(each)]));
         }
     }
     (!table.rows.is_empty()).then_some(Block::Table(table))

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::run_record::Observed;
-use crate::study::Machine;
+use crate::study::{Machine, Node};
 
 /// A study whose `arm` is priced as m7g.xlarge and says so, as the price list describes it.
 fn declared(edit: &str) -> Study {
@@ -69,12 +69,20 @@ fn machines_of_a_part_are_counted() {
         ..Observed::default()
     };
     let of = |o: Observed| other_machine(&study, "arm", &[o]);
-    // Two stores on each machine may look like six, and what is not in the bill is free to be there.
-    for fitting in [counted("tikv", 3), counted("tikv", 6), counted("tidb", 2), counted("pd", 3)] {
+    // What is not in the bill is free to be there.
+    for fitting in [counted("tikv", 3), counted("tidb", 2), counted("pd", 3)] {
         assert_eq!(of(fitting.clone()), None, "{fitting:?}");
     }
     assert_eq!(of(counted("tikv", 1)).unwrap(), "declared as 3 × tikv, and run on 1 machine of tikv (by cluster_info)");
-    assert!(of(counted("tikv", 4)).is_some() && of(counted("tidb", 1)).is_some());
+    // Each of them would make the work per dollar too good by half or more.
+    assert!(of(counted("tikv", 6)).is_some() && of(counted("tidb", 1)).is_some());
+    // A machine that is shown and not billed counts as any other.
+    let mut unpriced = cluster();
+    let pd = Node { role: "pd".into(), count: 1, priced: false, ..unpriced.contenders[0].nodes[0].clone() };
+    unpriced.contenders[0].nodes.push(pd);
+    let hardware = Observed { source: "cluster_hardware".into(), role: Some("pd".into()), ..seen(None, Some(2), Some(8.0)) };
+    assert_eq!(other_machine(&unpriced, "arm", &[hardware, counted("pd", 1)]), None);
+    assert!(other_machine(&unpriced, "arm", &[counted("pd", 3)]).is_some());
 }
 
 #[test]
