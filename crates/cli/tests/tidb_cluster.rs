@@ -195,9 +195,22 @@ impl Ycsb {
     }
 }
 
-/// The lines that say that something failed.
-fn failures(out: &str) -> Vec<&str> {
-    out.lines().filter(|l| ["_ERROR", "_MISSING", "_WRONG"].iter().any(|word| l.contains(word))).collect()
+/// What failed at the end, and how often: `17 UPDATE_ERROR`.
+fn failures(out: &str) -> Vec<String> {
+    let failed = |l: &&str| ["_ERROR", "_MISSING", "_WRONG"].iter().any(|word| l.contains(word));
+    // go-ycsb prints each summary every ten seconds; the last one counts.
+    let mut last = BTreeMap::new();
+    for line in out.lines().filter(failed) {
+        let name = line.split(' ').next().unwrap_or(line);
+        let count = line.split("Count: ").nth(1).and_then(|rest| rest.split(',').next()).unwrap_or("?");
+        last.insert(name, count);
+    }
+    last.into_iter().map(|(name, count)| format!("{count} {name}")).collect()
+}
+
+/// A list in words.
+fn some(all: &[String]) -> String {
+    if all.is_empty() { "none".to_owned() } else { all.join(", ") }
 }
 
 /// The errors of all runs, by code, but for conflicts of transactions, which go-ycsb has too.
@@ -261,16 +274,16 @@ fn through_splits_transfers_and_a_kill(kind: &'static str) {
     assert!(conflicts.iter().all(|line| line.contains("_ERROR")), "{conflicts:?}");
     println!(
         "| {kind}: A to F through {splits} splits, {transfers} moves of leaders, one kill -9 | no failed operation but conflicts: {} |",
-        conflicts.join("; ")
+        some(&conflicts)
     );
     // Each reads what the other wrote, value by value.
     for (name, _, operations) in MIXES {
         let words = ycsb.words(name, &[&format!("operationcount={operations}")]);
         let (theirs, their_ops, their_cpu) = ycsb.theirs("run", &words);
         if name == "c" {
-            assert_eq!(failures(&theirs), Vec::<&str>::new(), "go-ycsb reads what perbuck wrote");
+            assert_eq!(failures(&theirs), Vec::<String>::new(), "go-ycsb reads what perbuck wrote");
         }
-        let conflicts = failures(&theirs).last().copied().unwrap_or("none");
+        let conflicts = some(&failures(&theirs));
         let (_, our_ops, our_cpu) = ycsb.ours("run", &words);
         println!(
             "| {kind} {name}: perbuck {our_ops:.0} operations/s, {our_cpu:.2} s of CPU; go-ycsb {their_ops:.0}, {their_cpu:.2} s; \
@@ -282,7 +295,7 @@ fn through_splits_transfers_and_a_kill(kind: &'static str) {
     let others = ["table=theirs", "recordcount=2000", "operationcount=2000"];
     ycsb.theirs("load", &ycsb.words("c", &others));
     let (read, ..) = ycsb.ours("run", &ycsb.words("c", &others));
-    assert_eq!(failures(&read), Vec::<&str>::new(), "perbuck reads what go-ycsb wrote");
+    assert_eq!(failures(&read), Vec::<String>::new(), "perbuck reads what go-ycsb wrote");
 }
 
 #[test]
