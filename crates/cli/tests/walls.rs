@@ -28,8 +28,7 @@ const MAY_USE: [(&str, &[&str]); 26] = [
     ("perbuck-floor", &[]),
     ("perbuck-event", &[]),
     ("perbuck-grpc", &[]),
-    // The server that tests it is no part of the program.
-    ("perbuck-tikv-server", &["perbuck-grpc"]),
+    ("perbuck-tikv-server", &["perbuck-grpc"]), // Of tests alone.
     ("perbuck-load", &["perbuck-core", "perbuck-event"]),
     ("perbuck-prices", &["perbuck-core"]),
     ("perbuck-observe", &["perbuck-core"]),
@@ -396,6 +395,6 @@ fn the_engine_the_lab_and_the_workloads_name_no_product() {
     let violating = "fn quote(d: &dyn Dialect) -> bool {\n    d.name() == \"MySQL\" // a decision\n}\n";
     assert_eq!(products_named(&[(PathBuf::from("a.rs"), code(violating))], &[]).len(), 1);
     assert!(products_named(&[(PathBuf::from("a/databases.rs"), code(violating))], &["databases.rs"]).is_empty());
-    let innocent = [(PathBuf::from("a.rs"), code("// MySQL\nconst OPTION: &str = \"mysql_storage_engine\";\n"))];
-    assert!(products_named(&innocent, &[]).is_empty());
+    let innocent = code("// MySQL\nconst OPTION: &str = \"mysql_storage_engine\";\n");
+    assert!(products_named(&[(PathBuf::from("a.rs"), innocent)], &[]).is_empty());
 }

@@ -10,13 +10,15 @@ use super::costs::{read_discount, read_fee, read_payment, read_scenario, read_tr
 use super::published::{check_results, read_audit, read_results};
 use super::server::{read_server, read_server_settings};
 use super::{
-    Contender, Decision, Node, PriceBasis, Reset, Rounding, STUDY_SCHEMA, Slo, SnapshotRule, Study, Summary, Sweep, Volume,
+    Contender, Decision, Node, PriceBasis, Reset, Rounding, STUDY_SCHEMA, SnapshotRule, Study, Summary, Sweep, Volume,
     WorkloadSpec,
 };
 
+mod decision;
 mod imported;
 mod sweep;
 
+use decision::read_decision;
 use sweep::read_sweep;
 
 /// The widest count of anything that a study may ask for; far above every machine, and safe in 32 bits.
@@ -375,29 +377,6 @@ fn check_points(root: &Section<'_>, summary: Option<&Summary>, sweep: Option<&Sw
         let message = format!("`over` names {missing}, which the sweep does not measure");
         root.file().report(line, message, "name only counts of `sweep.connections`, or rates of `sweep.rate`");
     }
-}
-
-impl Default for Decision {
-    fn default() -> Self {
-        Self { confidence: 0.95, margin: 0.03, slo: None }
-    }
-}
-
-fn read_decision(s: &Section<'_>) -> Decision {
-    let mut decision = Decision::default();
-    decision.confidence = s.number("confidence", 0.5, 1.0).map_or(decision.confidence, |v| v.value);
-    decision.margin = s.number("margin", 0.0, 1.0).map_or(decision.margin, |v| v.value);
-    if let Some(slo) = s.table("slo") {
-        let (percentile, at_most) = (slo.number("percentile", 0.0, 100.0), slo.duration_ns("at_most"));
-        slo.finish();
-        decision.slo = percentile.zip(at_most).map(|(p, ns)| Slo { percentile: p.value, at_most_ns: ns.value });
-        if decision.slo.is_none() {
-            let help = "write `slo = { percentile = 95, at_most = \"50ms\" }`";
-            slo.report("percentile", "a latency objective needs `percentile` and `at_most`", help);
-        }
-    }
-    s.finish();
-    decision
 }
 
 #[cfg(test)]
