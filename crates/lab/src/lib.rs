@@ -16,6 +16,7 @@
 
 pub mod capacity;
 pub mod ceiling;
+mod counters;
 mod cpu_sampler;
 pub mod csv;
 pub mod data;
