@@ -152,8 +152,33 @@ fn a_target_sets_variables_of_its_sessions() {
     desk.write("s.toml", &study(&format!("{}?set.max_statement_time=50&set.sql_mode=ANSI", maria.url()), RW, SHORT));
     desk.good(&["run", "s.toml"]);
     let variables = &desk.records("results/s")[0].target.variables;
-    assert_eq!((&*variables["session max_statement_time"], &*variables["session sql_mode"]), ("50", "ANSI"));
+    // As the server has them.
+    assert_eq!(variables["session max_statement_time"], "50.000000");
+    assert!(variables["session sql_mode"].ends_with(",ANSI"), "{variables:?}");
     desk.write("s.toml", &study(&format!("{}?set.no_such_thing=1", maria.url()), RW, SHORT));
     let refused = desk.perbuck(&["prepare", "s.toml"]);
     assert!(refused.code == Some(3) && refused.err.contains("`set.no_such_thing` of the target"), "{refused:#?}");
+}
+
+#[test]
+fn a_contender_chooses_how_its_transactions_work() {
+    let mut desk = Desk::new();
+    let maria = Maria::fresh(&mut desk, "PERBUCK_TEST_MARIADB", "transactions");
+    let with = |choice: &str| {
+        let target = format!("target = \"{}\"", maria.url());
+        let text = study(&maria.url(), RW, SHORT);
+        assert!(text.contains(&target), "{text}");
+        text.replace(&target, &format!("{target}\ntransactions.{choice}"))
+    };
+    desk.write("s.toml", &with("isolation = \"read-committed\""));
+    desk.good(&["run", "s.toml"]);
+    assert_eq!(desk.records("results/s")[0].target.variables["session transaction_isolation"], "READ-COMMITTED");
+    // What only TiDB has is refused by the server, before anything is loaded.
+    desk.write("s.toml", &with("mode = \"optimistic\""));
+    let refused = desk.perbuck(&["run", "s.toml"]);
+    let named = "`set.tidb_txn_mode` of the target, or `transactions` of the contender";
+    assert!(refused.code == Some(3) && refused.err.contains(named), "{refused:#?}");
+    desk.write("s.toml", &with("isolation = \"snapshot\""));
+    let unknown = desk.perbuck(&["check", "s.toml"]);
+    assert!(unknown.code == Some(2) && unknown.err.contains("`isolation` is \"snapshot\""), "{unknown:#?}");
 }

@@ -174,7 +174,18 @@ fn a_target_sets_variables_of_its_sessions() {
     assert!(refused.code == Some(3) && refused.err.contains("read-only transaction"), "{refused:#?}");
     desk.write("s.toml", &with("set.statement_timeout=50000"));
     desk.good(&["run", "s.toml"]);
-    assert_eq!(desk.records("results/s")[0].target.variables["session statement_timeout"], "50000");
+    assert_eq!(desk.records("results/s")[0].target.variables["session statement_timeout"], "50s", "as the server says it");
+    let target = format!("target = \"{}\"", postgres.url());
+    let choice = |choice: &str| {
+        let text = study(&postgres.url(), RW, SHORT).replace("name = \"s\"", "name = \"c\"");
+        text.replace(&target, &format!("{target}\ntransactions.{choice}"))
+    };
+    desk.write("c.toml", &choice("isolation = \"repeatable-read\""));
+    desk.good(&["run", "c.toml"]);
+    assert_eq!(desk.records("results/c")[0].target.variables["session default_transaction_isolation"], "repeatable read");
+    desk.write("c.toml", &choice("reads = \"follower\""));
+    let refused = desk.perbuck(&["check", "c.toml"]);
+    assert!(refused.code == Some(2) && refused.err.contains("PostgreSQL has nothing for `transactions.reads`"), "{refused:#?}");
     desk.write("s.toml", &with("set.no_such_thing=1"));
     let refused = desk.perbuck(&["prepare", "s.toml"]);
     assert!(refused.code == Some(3) && refused.err.contains("`set.no_such_thing` of the target"), "{refused:#?}");

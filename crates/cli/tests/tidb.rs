@@ -2,112 +2,17 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by it")]
 
 mod common;
+#[path = "tidb/transactions.rs"]
+mod transactions;
 
-use std::net::TcpListener;
-use std::process::{Child, Command, Stdio};
+use std::process::Stdio;
 use std::thread::sleep;
 use std::time::Duration;
 
-use common::{Desk, Ended, processes_of, server, wait_until};
-use perbuck_core::run_record::{Flag, RunRecord, ServerWork};
+use common::tidb::{CONFLICTS, SMALL, Tidb, spawn};
+use common::{Desk, processes_of, server};
+use perbuck_core::run_record::Flag;
 use perbuck_workloads::sysbench::SCRIPTS;
-
-/// A TiDB of a test, in a folder of its own.
-struct Tidb {
-    desk: Desk,
-    process: Child,
-    port: u16,
-    status: u16,
-}
-
-fn free_port() -> u16 {
-    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
-}
-
-fn spawn(desk: &Desk, port: u16, status: u16) -> Child {
-    let log = std::fs::File::options().append(true).create(true).open(desk.path("tidb.log")).unwrap();
-    let (data, temp) = (desk.path("data"), desk.path("temp"));
-    Command::new(server("PERBUCK_TEST_TIDB"))
-        .args(["--store=unistore", "--host=127.0.0.1", "--status-host=127.0.0.1"])
-        .args([format!("--path={}", data.display()), format!("-P={port}"), format!("--status={status}")])
-        .args([format!("--temp-dir={}", temp.display()), format!("--socket={}", desk.path("socket").display())])
-        // It writes its log of slow queries there.
-        .current_dir(desk.path(""))
-        .stdin(Stdio::null())
-        .stdout(log.try_clone().unwrap())
-        .stderr(log)
-        .spawn()
-        .unwrap()
-}
-
-impl Tidb {
-    fn start() -> Self {
-        let mut desk = Desk::new();
-        ["SYSBENCH", "TPCC", "YCSB", "T"].iter().for_each(|word| desk.set(&format!("PERBUCK_{word}_PASSWORD"), ""));
-        let (port, status) = (free_port(), free_port());
-        let process = spawn(&desk, port, status);
-        let tidb = Self { desk, process, port, status };
-        tidb.wait();
-        tidb
-    }
-
-    fn wait(&self) {
-        wait_until("TiDB takes connections", || self.client("SELECT 1").status.success());
-    }
-
-    fn client(&self, sql: &str) -> std::process::Output {
-        let port = self.port.to_string();
-        Command::new("mariadb")
-            .args(["--no-defaults", "-h127.0.0.1", "-P", &port, "-uroot", "-N", "-B", "-e", sql, "test"])
-            .output()
-            .unwrap()
-    }
-
-    fn sql(&self, sql: &str) -> String {
-        let output = self.client(sql);
-        assert!(output.status.success(), "{sql}: {}", String::from_utf8_lossy(&output.stderr));
-        String::from_utf8(output.stdout).unwrap()
-    }
-
-    /// The sum of a metric over its labels, where one of them is as given.
-    fn metric(&self, name: &str, with: &str) -> f64 {
-        let url = format!("http://127.0.0.1:{}/metrics", self.status);
-        let output = Command::new("curl").args(["-sS", &url]).output().unwrap();
-        let text = String::from_utf8(output.stdout).unwrap();
-        let ours = |line: &&str| line.starts_with(name) && line[name.len()..].starts_with(['{', ' ']) && line.contains(with);
-        text.lines().filter(ours).map(|line| line.rsplit(' ').next().unwrap().parse::<f64>().unwrap()).sum()
-    }
-
-    fn sysbench(&self, script: &str, more: &[&str]) -> Ended {
-        let port = format!("--mysql-port={}", self.port);
-        let target = ["--mysql-host=127.0.0.1", &port, "--mysql-user=root", "--mysql-db=test"];
-        self.desk.perbuck(&[&["sysbench", script][..], &target, more].concat())
-    }
-
-    /// Runs a study of one contender, `t`, with these lines; its records.
-    fn study(&self, contender: &str, target: &str, workload: &str, sweep: &str) -> Vec<RunRecord> {
-        let text = format!(
-            "schema = 1\nname = \"s\"\nseed = 7\n[[contender]]\nname = \"t\"\ntarget = \"tidb://root@127.0.0.1:{}/test?tls=disabled{target}\"\n\
-             {contender}\n[[workload]]\nname = \"w\"\n{workload}\n[sweep]\n{sweep}\n",
-            self.port
-        );
-        self.desk.write("s.toml", &text);
-        self.desk.good(&["run", "s.toml"]);
-        self.desk.records("results/s")
-    }
-}
-
-impl Drop for Tidb {
-    fn drop(&mut self) {
-        // One that a test killed is gone already.
-        let _ = self.process.kill();
-        let _ = self.process.wait();
-    }
-}
-
-const SMALL: &str = "connections = [8]\nwarmup = \"500ms\"\nduration = \"3s\"\ntrials = 1\nmax_attempts = 50";
-/// Terminals that meet on ten rows.
-const CONFLICTS: &str = "kind = \"sysbench\"\nscript = \"oltp_write_only\"\ntables = 1\ntable_size = 10";
 
 #[test]
 fn every_script_of_sysbench_runs() {
@@ -162,37 +67,6 @@ fn ycsb_finds_every_row_right() {
         let ran = ycsb("run", workload, &["-p", "operationcount=2000"]);
         assert!(!["_MISSING", "_WRONG"].iter().any(|word| ran.out.contains(word)), "{workload}: {ran:?}");
     }
-}
-
-#[test]
-fn conflicts_are_counted_as_tidb_counts_them() {
-    let tidb = Tidb::start();
-    // Optimistic: the client sees each conflict, and retries.
-    let (name, with) = ("tidb_server_execute_error_total", "type=\"kv:9007\"");
-    let before = tidb.metric(name, with);
-    let record = &tidb.study("", "&set.tidb_txn_mode=optimistic", CONFLICTS, SMALL)[0];
-    let conflicts = record.errors.iter().filter(|(code, _)| code.ends_with("9007")).map(|(_, e)| e.count).sum::<u64>();
-    assert!(conflicts > 100, "{:?}", record.errors);
-    assert_eq!(conflicts as f64, tidb.metric(name, with) - before);
-    assert_eq!(record.target.server_counters["server_errors_kv:9007"], conflicts as i64);
-    assert_eq!(record.target.variables["session tidb_txn_mode"], "optimistic");
-    // Every statement that TiDB executed was perbuck's own.
-    let Some(ServerWork::Statements { all, own }) = record.target.work else { panic!("{:?}", record.target.work) };
-    assert!(all == own && all > 1_000, "{all} statements, {own} of them perbuck's");
-}
-
-#[test]
-fn retries_within_tidb_are_in_the_record_and_on_the_page() {
-    let tidb = Tidb::start();
-    let name = "tidb_session_statement_pessimistic_retry_count_sum";
-    let before = tidb.metric(name, "");
-    let record = &tidb.study("", "", CONFLICTS, SMALL)[0];
-    let retries = record.target.server_counters["server_retries_pessimistic_lock"];
-    assert!(retries > 0, "{:?}", record.target.server_counters);
-    assert_eq!(retries as f64, tidb.metric(name, "") - before);
-    tidb.desk.good(&["report", "results/s"]);
-    let page = tidb.desk.read("results/s/report.md");
-    assert!(page.contains("Retries within servers") && page.contains("pessimistic_lock"), "{page}");
 }
 
 #[test]
@@ -272,4 +146,27 @@ fn a_private_server_goes_from_nothing_to_a_report() {
     desk.write("other.toml", &other);
     let refused = desk.perbuck(&["run", "other.toml"]);
     assert!(refused.code != Some(0) && refused.err.contains("the study wants version 7.5"), "{refused:#?}");
+}
+
+#[test]
+fn tls_is_what_the_target_asks_for() {
+    let tidb = Tidb::with("[security]\nauto-tls = true\n");
+    let workload = "kind = \"sysbench\"\nscript = \"oltp_point_select\"\ntables = 1\ntable_size = 100";
+    let records = tidb.study("", "tls=required", workload, SMALL);
+    assert!(records[0].target.variables["connection encryption"].starts_with("TLS_"), "{:?}", records[0].target.variables);
+    assert!(records[0].errors.is_empty(), "{:?}", records[0].errors);
+}
+
+#[test]
+fn cpu_time_is_that_of_the_process() {
+    let tidb = Tidb::start();
+    let records = tidb.study("", "", CONFLICTS, &SMALL.replace("trials = 1", "trials = 3"));
+    let stat = std::fs::read_to_string(format!("/proc/{}/stat", tidb.process.id())).unwrap();
+    let told = tidb.metric("process_cpu_seconds_total", "");
+    let ticks: Vec<f64> = stat.rsplit(')').next().unwrap().split_whitespace().filter_map(|word| word.parse().ok()).collect();
+    // utime and stime, the 14th and the 15th field; the first three are not among these numbers.
+    let used = (ticks[10] + ticks[11]) / 100.0;
+    assert!(told > 3.0 && (told / used - 1.0).abs() < 0.01, "{told} s told, {used} s used");
+    let of_trials: i64 = records.iter().map(|r| r.target.server_counters["server_cpu_ms_tidb"]).sum();
+    assert!(of_trials > 1_000 && (of_trials as f64) < told * 1e3, "{of_trials} ms of {told} s");
 }

@@ -4,6 +4,9 @@
 
 mod common;
 
+use std::io::{Read, Write};
+use std::net::TcpListener;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use common::{Desk, Ended, wait_until};
@@ -246,6 +249,57 @@ fn a_study_drives_tikv_and_checks_its_data() {
     let sql = desk.write("sql.toml", &text);
     let refused = desk.perbuck(&["run", sql.to_str().unwrap()]);
     assert!(refused.code == Some(2) && refused.err.contains("TiKV has no SQL"), "{refused:?}");
+}
+
+/// A status port that answers what `text` holds at the time, until the test ends.
+fn status_port(text: Arc<Mutex<String>>) -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    std::thread::spawn(move || {
+        for mut stream in listener.incoming().map_while(Result::ok) {
+            let _ = stream.read(&mut [0; 1024]);
+            let body = text.lock().unwrap().clone();
+            let _ = write!(stream, "HTTP/1.0 200 OK\r\nContent-Length: {}\r\n\r\n{body}", body.len());
+        }
+    });
+    port
+}
+
+#[test]
+fn trials_wait_until_the_stores_are_at_rest() {
+    let ((cluster, _), desk) = (cluster(false), Desk::new());
+    let compaction = |mib: u64| format!("tikv_engine_pending_compaction_bytes{{cf=\"default\",db=\"kv\"}} {}\n", mib << 20);
+    let text = Arc::new(Mutex::new(compaction(4096)));
+    cluster.status_at(status_port(Arc::clone(&text)));
+    let study = |name: &str, limit: &str| {
+        let text = format!(
+            "schema = 1\nname = \"{name}\"\n[[contender]]\nname = \"t\"\ntarget = \"tikv://{}/?type=raw\"\nwait_ready = \"{limit}\"\n\
+             [[workload]]\nname = \"c\"\nkind = \"ycsb\"\nworkload = \"c\"\nrecordcount = 500\n\
+             [sweep]\nconnections = [2]\nwarmup = \"100ms\"\nduration = \"400ms\"\ntrials = 1\n",
+            cluster.pd()
+        );
+        desk.write(&format!("{name}.toml"), &text);
+        format!("{name}.toml")
+    };
+    let open = "4096 MiB wait for compaction on one of 3 stores (64 MiB are tolerated)";
+    for order in ["run", "prepare"] {
+        let held = desk.perbuck(&[order, &study("held", "3s")]);
+        assert!(held.code == Some(1) && held.err.contains("after 0:03 min (`wait_ready`)"), "{held:?}");
+        assert!(held.err.contains(open) && held.err.contains("`wait_ready = \"0s\"` measures at once"), "{held:?}");
+    }
+    // One that is told to measures anyway; one that is asked for more patience goes on once it is done.
+    desk.good(&["run", &study("atonce", "0s")]);
+    let name = study("patient", "5m");
+    let said = std::fs::File::create(desk.path("said")).unwrap();
+    let mut running = desk.command(&["run", &name]).stderr(said).spawn().unwrap();
+    wait_until("it waits", || desk.read("said").contains(open));
+    text.lock().unwrap().replace_range(.., &compaction(1));
+    assert!(running.wait().unwrap().success(), "{}", desk.read("said"));
+    let said = desk.read("said");
+    assert!(said.contains("cannot tell whether these are at rest: pd (") && said.contains("the servers are at rest after"), "{said}");
+    // What the stores tell of a trial is in its record.
+    let counters = &desk.records("results/patient")[0].target.server_counters;
+    assert_eq!(counters.get("server_pending_compaction_bytes"), Some(&0), "{counters:?}");
 }
 
 #[test]

@@ -161,7 +161,9 @@ fn changes_of_servers(contender: &Contender) -> String {
     let settings: Vec<_> = contender.server_settings.iter().map(|(name, value)| (name, &value.value)).collect();
     let set = if settings.is_empty() { String::new() } else { format!(" {} sets {settings:?}", contender.name) };
     let tiflash = contender.tiflash_replicas.as_ref().map(|n| format!(" {} tiflash {}", contender.name, n.value));
-    set + &tiflash.unwrap_or_default()
+    let choices: String = contender.transactions.iter().map(|c| format!(" {} {}", c.value.key(), c.value.value())).collect();
+    let transactions = if choices.is_empty() { choices } else { format!(" {} transactions{choices}", contender.name) };
+    set + &tiflash.unwrap_or_default() + &transactions
 }
 
 #[cfg(test)]

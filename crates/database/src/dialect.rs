@@ -2,6 +2,7 @@
 
 use std::fmt::Debug;
 
+pub use perbuck_core::study::TransactionChoice;
 use perbuck_load::error::{DriverError, ErrorClass, ErrorCode};
 use perbuck_load::loader::csv::CsvFormat;
 use perbuck_load::query::Query;
@@ -275,6 +276,11 @@ pub trait Dialect: Debug + Send + Sync {
 
     /// The words for settings of a server, or why it has none that perbuck can change, and the way out.
     fn server_settings(&self) -> Result<&'static SettingWords, Lack>;
+
+    /// The variable of a session by which its transactions work as a study asks, and its value; `None` where there is none.
+    fn transactions(&self, _choice: TransactionChoice) -> Option<(&'static str, String)> {
+        None
+    }
 
     /// The words for replicas of tables in another form, where it has some.
     fn replicas(&self) -> Option<&'static ReplicaWords> {

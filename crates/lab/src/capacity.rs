@@ -7,6 +7,7 @@ mod hunt;
 mod show;
 mod terms;
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -235,6 +236,7 @@ impl Searches<'_> {
         if !std::mem::replace(&mut hunt.prepared, true) {
             session.release(&hunt.contender)?;
             session.ensure(hunt.stage, self.progress)?;
+            session.rest(&BTreeSet::from([hunt.stage]), self.progress)?;
         }
         // The data of a block are those of one search; contenders that share tables share it.
         let block = format!("{}/capacity {}", self.id, self.terms.folder(&hunt.rule, session.context.fingerprint));

@@ -301,6 +301,7 @@ fn check_with(
     let targets = study.contenders.iter().map(|c| check.target(c)).collect();
     study.contenders.iter().for_each(|c| check.private_server(c));
     study.contenders.iter().for_each(|c| check.changes(c));
+    study.contenders.iter().for_each(|c| check.transactions(&study, c));
     // Published results, and logs, may be of a benchmark that perbuck does not run.
     let to_run = study.workloads.iter().filter(|_| study.published.is_none() && !study.imported);
     let plans: Vec<Plan> = to_run.filter_map(|spec| check.plan(spec)).collect();

@@ -38,6 +38,7 @@ pub mod process;
 pub mod progress;
 pub mod registry;
 pub mod replay;
+mod rest;
 pub mod report;
 pub mod results;
 pub mod run;

@@ -12,6 +12,7 @@ use crate::inputs::Inputs;
 use crate::lease::Leases;
 use crate::preflight::{self, Purpose, Request};
 use crate::progress::{Done, Progress};
+use crate::rest;
 use crate::servers::Servers;
 use crate::stage::{self, AskPassword, Stage};
 use crate::tiflash;
@@ -81,7 +82,8 @@ pub fn study(
             }
         }
     }
-    Ok(())
+    let first = stages.iter().step_by(inputs.study.workloads.len().max(1)).filter(|_| loads);
+    first.into_iter().try_for_each(|stage| rest::wait(stage, stop, progress))
 }
 
 pub(crate) enum Ensured {

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
-use std::thread;
 use std::time::{Duration, Instant};
 
 use perbuck_core::plan::TrialKey;
@@ -18,6 +17,7 @@ use crate::live::{Event, Live};
 use crate::preflight;
 use crate::prepare::{self, Checked, Ensured};
 use crate::progress::{Done, Progress, clock_text, second_text};
+use crate::rest;
 use crate::servers::{self, Servers};
 use crate::session::Session;
 use crate::stage::{self, AskPassword};
@@ -25,7 +25,7 @@ use crate::store::Store;
 use crate::trial::{self, Context};
 use crate::void;
 
-/// How often the stop token is read while a target cools down.
+/// How often it is shown how long a target still cools down.
 const COOL_DOWN_STEP: Duration = Duration::from_millis(100);
 
 /// Which part of a study is run, and how.
@@ -158,6 +158,8 @@ impl Run<'_> {
             self.time.load_took(stage, loaded.then(|| began.elapsed()));
             self.ensured.insert(stage);
         }
+        self.live.say(Event::Doing { text: "waiting until the servers are at rest".to_owned() });
+        session.rest(&self.ensured, self.progress)?;
         // One point that measures nothing does not keep the others from being measured.
         let mut failure = None;
         for (position, key) in missing {
@@ -282,12 +284,9 @@ fn stage_of(study: &Study, key: &TrialKey) -> Result<usize, LabError> {
 /// Leaves the target alone before a trial, so that work which the last one left to do does not fall on it.
 fn cool_down(ns: u64, stop: &StopToken, show: &mut dyn FnMut(Duration)) -> Result<(), LabError> {
     let (began, whole) = (Instant::now(), Duration::from_nanos(ns));
-    while let Some(rest) = whole.checked_sub(began.elapsed()).filter(|rest| !rest.is_zero()) {
-        if stop.requested() {
-            return Err(LabError::interrupted());
-        }
-        show(rest);
-        thread::sleep(rest.min(COOL_DOWN_STEP));
+    while let Some(left) = whole.checked_sub(began.elapsed()).filter(|left| !left.is_zero()) {
+        show(left);
+        rest::pause(left.min(COOL_DOWN_STEP), stop)?;
     }
     Ok(())
 }

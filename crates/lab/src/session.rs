@@ -1,6 +1,6 @@
 //! What a run of a study and a search for its capacity have in common: the state that a trial must find, and the trial itself.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use perbuck_core::plan::TrialKey;
@@ -17,6 +17,7 @@ use crate::inputs::Inputs;
 use crate::lease::Leases;
 use crate::prepare::{self, Ensured};
 use crate::progress::{Details, Progress};
+use crate::rest;
 use crate::stage::Stage;
 use crate::trial::{self, Context, Task};
 
@@ -62,6 +63,13 @@ impl<'a> Session<'a> {
         prepare::ensure(&self.stages[stage], None, self.stop, progress)
     }
 
+    /// Waits until the servers of these stages are at rest, once for those of a contender.
+    pub(crate) fn rest(&self, stages: &BTreeSet<usize>, progress: &mut dyn Progress) -> Result<(), LabError> {
+        let workloads = self.inputs.study.workloads.len();
+        let first = |stage: &&usize| !stages.range(*stage - *stage % workloads..**stage).any(|_| true);
+        stages.iter().filter(first).try_for_each(|stage| rest::wait(&self.stages[*stage], self.stop, progress))
+    }
+
     /// Restores the settings of a contender's servers before something is done that is no trial.
     pub(crate) fn release(&mut self, contender: &str) -> Result<(), LabError> {
         self.globals.release(contender)
@@ -87,6 +95,8 @@ impl<'a> Session<'a> {
         if let Some(line) = self.globals.hold(&key.contender)? {
             progress.line(&line);
         }
+        // Terminals that read so far back would miss what was loaded or written since.
+        rest::pause(stages[stage].staleness, self.stop)?;
         let study = &self.inputs.study;
         let (plan, metric) = (&self.inputs.plans[stage % study.workloads.len()], study.metric_of(&key.workload).clone());
         Ok(Task { key, spec, position, stage: &stages[stage], parameters: plan.parameters(), metric, data, rows_before })
@@ -137,6 +147,7 @@ impl<'a> Session<'a> {
                 prepare::check(stage, progress)?;
             }
             prepare::load(stage, None, self.stop, progress)?;
+            rest::wait(stage, self.stop, progress)?;
         }
         // Noted before the first transaction: a trial that is cut off leaves data that belong to no block.
         stage.data.mark(&format!("{block} running"))?;

@@ -7,13 +7,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use perbuck_core::run_record::{AuditValue, HostRecord, Measured, Observed};
-use perbuck_core::study::{Contender, Reset, Study, WorkloadSpec};
+use perbuck_core::study::{Contender, Reset, Study, TransactionChoice, WorkloadSpec};
 use perbuck_core::units::Seed;
 use perbuck_database::dialect::Dialect;
 use perbuck_database::registry::DriverAction;
 use perbuck_database::secret::Secret;
 use perbuck_database::{Databases, Target, Wishes};
-use perbuck_load::driver::{Driver, Effect, ServerWork, TargetFacts};
+use perbuck_load::driver::{Driver, Effect, ServerWork, Settling, TargetFacts};
 use perbuck_load::error::DriverError;
 use perbuck_load::executor::run_trial;
 use perbuck_load::loader::ledger::{Ledger, PartState};
@@ -70,6 +70,12 @@ pub struct Stage {
     pub lease_file: Option<PathBuf>,
     /// The names of its tables.
     pub tables: Vec<String>,
+    /// The variables of terminals that make transactions as the study asks: its key, the variable and its value.
+    pub transactions: Vec<(&'static str, &'static str, String)>,
+    /// How far back terminals read.
+    pub staleness: Duration,
+    /// How long its servers may take to come to rest after a load, where the study says so.
+    pub wait_ready: Option<Duration>,
     /// TiFlash replicas that each of them is to have.
     pub tiflash_replicas: Option<u32>,
     /// The servers of the contender.
@@ -87,6 +93,23 @@ impl Stage {
         let here = (self.local || facts.local_pid.is_some()).then(|| perbuck_observe::machine(host));
         facts.observed.iter().cloned().chain(here).collect()
     }
+
+    /// Makes sure that terminals have the transactions that the study asks for, by the variables of one that were read back.
+    pub(crate) fn has_transactions(&self, facts: &TargetFacts) -> Result<(), LabError> {
+        let plain = |value: &str| match value.to_lowercase().replace(' ', "-").as_str() {
+            "1" => "on".to_owned(),
+            "0" => "off".to_owned(),
+            other => other.to_owned(),
+        };
+        for (key, name, asked) in &self.transactions {
+            let found = facts.variables.get(&format!("session {name}")).map_or("", String::as_str);
+            if plain(found) != plain(asked) {
+                let message = format!("{}: `transactions.{key}` sets {name} to {asked}, and the server has {found}", self.title);
+                return Err(LabError::failed(message, "look at what the server allows, or leave the key out"));
+            }
+        }
+        Ok(())
+    }
 }
 
 /// The servers of a contender, outside of trials.
@@ -99,6 +122,8 @@ pub trait Server: HostCheck + Send + Sync {
     fn facts(&self) -> Result<TargetFacts, LabError>;
     /// The server's own counters.
     fn counters(&self) -> Result<BTreeMap<String, i64>, LabError>;
+    /// How far the servers are from rest after a load; `None` where they never tell.
+    fn settling(&self) -> Result<Option<Settling>, LabError>;
     /// What the servers have executed so far.
     fn work(&self) -> Result<ServerWork, LabError>;
     /// Statements that ran as text because the server would prepare no more, since the start.
@@ -237,12 +262,27 @@ impl<D: Driver> BenchmarkAction for WithBenchmark<'_, D> {
             holder: None,
             lease_file: target.lease_file(),
             tables,
+            transactions: transactions(contender, dialect),
+            staleness: staleness(contender),
+            wait_ready: contender.wait_ready_ns.as_ref().map(|ns| Duration::from_nanos(ns.value)),
             tiflash_replicas: contender.tiflash_replicas.as_ref().map(|n| n.value),
             server: sessions,
             data: joined.clone(),
             trials: joined,
         }
     }
+}
+
+/// The variables of terminals by which transactions work as a contender asks; what the database has none for was refused before.
+pub(crate) fn transactions(contender: &Contender, dialect: &dyn Dialect) -> Vec<(&'static str, &'static str, String)> {
+    let variable = |choice: TransactionChoice| Some((choice.key(), dialect.transactions(choice)?));
+    let all = contender.transactions.iter().filter_map(|choice| variable(choice.value));
+    all.map(|(key, (name, value))| (key, name, value)).collect()
+}
+
+fn staleness(contender: &Contender) -> Duration {
+    let of = |choice| if let TransactionChoice::StalenessS(seconds) = choice { seconds.into() } else { 0 };
+    Duration::from_secs(contender.transactions.iter().map(|choice| of(choice.value)).max().unwrap_or(0))
 }
 
 fn names(tables: &[TableSpec]) -> Vec<String> {

@@ -203,6 +203,7 @@ pub fn run_watched(
 ) -> Result<(RunRecord, Details), Failure> {
     let spec = task.spec.clone();
     let facts = task.stage.server.facts()?;
+    task.stage.has_transactions(&facts)?;
     let before = task.stage.server.counters()?;
     let work_before = task.stage.server.work()?;
     let text_before = task.stage.server.text_fallbacks();

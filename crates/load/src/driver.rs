@@ -22,6 +22,8 @@ pub const CHANGES: &str = "server_changes_";
 pub const PROCESSES: &str = "server_processes_";
 /// The names of counters of what each of several servers executed start so; its number follows.
 pub const BY_SERVER: &str = "server_statements_";
+/// The names of counters of connections to each of several servers that have ended start so; its number follows.
+pub const CONNECTIONS: &str = "server_connections_";
 
 /// Whom a connection serves, and its number, which decides the host that it goes to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -74,6 +76,17 @@ pub struct TargetFacts {
     pub observed: Vec<Observed>,
     /// What makes it a server for functional tests alone, if it is one.
     pub functional: Option<String>,
+}
+
+/// What servers still do of themselves with data that were loaded.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Settling {
+    /// What is above its tolerance, in words; empty at rest.
+    pub open: Vec<String>,
+    /// Counts that stand still at rest, by name.
+    pub changes: BTreeMap<String, i64>,
+    /// Parts that do not tell, and why.
+    pub not_told: BTreeMap<String, String>,
 }
 
 /// A way to reach one kind of database. Connecting happens on the worker that owns the session. What asks the server fails as
@@ -133,6 +146,11 @@ pub trait Driver: Send + Sync + 'static {
     /// The server's own counters (`Com_select` and its like); empty where it has none.
     fn counters(&self) -> impl Future<Output = Result<BTreeMap<String, i64>, DriverError>> {
         std::future::ready(Ok(BTreeMap::new()))
+    }
+
+    /// How far the servers are from rest after a load; `None` where they never tell.
+    fn settling(&self) -> impl Future<Output = Result<Option<Settling>, DriverError>> {
+        std::future::ready(Ok(None))
     }
 
     /// What the servers of all hosts have executed so far, for all clients and for the sessions of this driver. Sessions of this

@@ -3,12 +3,13 @@
 //!
 //! From the bottom: `stream` is the socket (the only input and output) with `tls`, `certificates` and `watchdog`, `buffer`
 //! holds what came in, `reader` reads it, `link` is a connection, `reach` opens it in time, `statements` is for its sessions,
-//! `web` and `metrics` read what status ports answer.
+//! `web` and `metrics` read what status ports answer, `cluster` those of a cluster of TiKV.
 
 pub mod buffer;
 #[cfg(feature = "canned")]
 pub mod canned;
 pub mod certificates;
+pub mod cluster;
 pub mod link;
 pub mod metrics;
 pub mod reach;

@@ -93,29 +93,49 @@ impl Access {
     }
 }
 
-/// Sets `set.NAME=VALUE` options of the target on a session; `set` is the server's statement for it.
+/// A value in SQL: a number is written without quotes. No text holds a quote or a backslash.
+pub fn literal(value: &str) -> String {
+    if value.parse::<i64>().is_ok() { value.to_owned() } else { format!("'{value}'") }
+}
+
+/// Sets variables of a session; `set` is the server's statement for it.
 pub async fn set_up<S: Session>(
     session: &mut S,
     settings: impl IntoIterator<Item = &(String, String)>,
-    set: &str,
+    set: impl Fn(&str, &str) -> String,
 ) -> Result<(), DriverError> {
     for (name, value) in settings {
-        // A number is written without quotes. No text holds a quote or a backslash.
-        let quote = if value.parse::<i64>().is_ok() { "" } else { "'" };
-        session.query(&format!("{set} {name} = {quote}{value}{quote}"), &mut Rows::default()).await.map_err(
-            |error| match error.class {
-                ErrorClass::Lost => error,
-                _ => DriverError::new(ErrorClass::Refused, error.code, format!("`set.{name}` of the target: {}", error.message)),
-            },
-        )?;
+        session.query(&set(name, value), &mut Rows::default()).await.map_err(|error| match error.class {
+            ErrorClass::Lost => error,
+            _ => {
+                let message = format!("`set.{name}` of the target, or `transactions` of the contender: {}", error.message);
+                DriverError::new(ErrorClass::Refused, error.code, message)
+            }
+        })?;
     }
     Ok(())
 }
 
-/// What every session sets, for the record.
-pub fn noted(target: &ServerTarget, mut facts: TargetFacts) -> TargetFacts {
-    facts.variables.extend(target.settings.iter().map(|(name, value)| (format!("session {name}"), value.clone())));
-    facts
+/// What terminals set, for the record: the values in force by `ask`, which reads them on a session of a terminal, or else as the target
+/// has them.
+///
+/// # Errors
+/// As [`Driver::connect`], or the server's answer.
+pub async fn noted<D: Driver>(
+    driver: &D,
+    (target, mut facts): (&ServerTarget, TargetFacts),
+    ask: impl AsyncFn(&mut D::Session, &[(String, String)]) -> Result<BTreeMap<String, String>, DriverError>,
+) -> Result<TargetFacts, DriverError> {
+    if target.settings.is_empty() {
+        return Ok(facts);
+    }
+    let mut session = driver.connect(SessionId::Terminal(0)).await?;
+    let found = ask(&mut session, &target.settings).await;
+    session.close().await;
+    let named = |(name, value): (&String, &String)| (format!("session {name}"), value.clone());
+    facts.variables.extend(target.settings.iter().map(|(name, value)| named((name, value))));
+    facts.variables.extend(found?.iter().map(named));
+    Ok(facts)
 }
 
 /// The first byte that a server answers to some bytes, on a connection of its own; `None` where it says nothing in time.

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::io;
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::thread;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -38,6 +38,8 @@ pub(crate) struct Store {
     /// Until then, in milliseconds since 1970, it says that it has too much to do.
     busy_until_ms: AtomicU64,
     connections: Mutex<Vec<TcpStream>>,
+    /// What it tells of its status port: a port of this machine, where a test has one; else 0.
+    pub(crate) status: AtomicU16,
 }
 
 /// What all threads share.
@@ -132,6 +134,7 @@ impl Cluster {
                 address: listener.local_addr()?,
                 up: AtomicBool::new(true),
                 busy_until_ms: AtomicU64::new(0),
+                status: AtomicU16::new(0),
                 connections: Mutex::default(),
             })
         };
@@ -185,6 +188,11 @@ impl Cluster {
         if let Some(store) = self.shared.store(id) {
             store.up.store(true, Ordering::SeqCst);
         }
+    }
+
+    /// Every store tells that its status port is this one.
+    pub fn status_at(&self, port: u16) {
+        self.shared.stores.iter().for_each(|store| store.status.store(port, Ordering::Relaxed));
     }
 
     /// For so long every store says that it has too much to do.

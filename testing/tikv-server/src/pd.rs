@@ -1,6 +1,7 @@
 //! PD: members, regions, stores and timestamps; and as much of etcd as client-go asks for.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use perbuck_grpc::kvproto::metapb;
 use perbuck_grpc::kvproto::pdpb::{
@@ -54,6 +55,10 @@ fn put_store(out: &mut Vec<u8>, store: &Store) {
     put_uint(out, metapb::store::ID, store.id);
     put_bytes(out, metapb::store::ADDRESS, store.address.to_string().as_bytes());
     put_bytes(out, metapb::store::VERSION, b"7.5.0-perbuck-test");
+    let status = store.status.load(Ordering::Relaxed);
+    if status > 0 {
+        put_bytes(out, metapb::store::STATUS_ADDRESS, format!("127.0.0.1:{status}").as_bytes());
+    }
 }
 
 impl Service for Pd {

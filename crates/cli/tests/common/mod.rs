@@ -6,6 +6,7 @@ pub mod both;
 pub mod cluster;
 pub mod maria;
 pub mod postgres;
+pub mod tidb;
 pub mod tpcc_rows;
 
 use std::net::{Shutdown, TcpListener, TcpStream, UdpSocket};

@@ -52,6 +52,9 @@ fn of_contender(contender: &Contender, put: &mut dyn FnMut(&str, Option<String>)
     let mut own = |key: &str, value: Option<String>| put(&format!("contender {}.{key}", contender.name), value);
     own("target", contender.target.as_ref().map(|t| t.value.clone()));
     own("tiflash_replicas", contender.tiflash_replicas.as_ref().map(|n| n.value.to_string()));
+    for choice in &contender.transactions {
+        own(&format!("transactions.{}", choice.value.key()), Some(choice.value.value()));
+    }
     for (name, value) in &contender.server_settings {
         own(&format!("server_settings.{name}"), Some(value.value.clone()));
     }
@@ -108,6 +111,11 @@ mod tests {
             ("duration = \"10s\"", "duration = \"10s\"\nworkers = 2", "sweep.workers: none → 2"),
             ("duration = \"10s\"", "duration = \"10s\"\nrate = [5]", "sweep.rate: none → poisson arrivals"),
             ("sqlite:a.db", "sqlite:b.db", "contender arm.target: sqlite:a.db → sqlite:b.db"),
+            (
+                "target = \"sqlite:a.db\"",
+                "target = \"sqlite:a.db\"\ntransactions.mode = \"optimistic\"",
+                "contender arm.transactions.mode: none → optimistic",
+            ),
             ("sync_binlog = 1", "sync_binlog = 0", "contender x86.server.config.sync_binlog: 1 → 0"),
             ("rows = 10", "rows = 20", "workload w.rows: 10 → 20"),
             ("kind = \"k\"", "kind = \"k\"\nreset = \"per-trial\"", "workload w.reset: none → per-trial"),

@@ -7,6 +7,15 @@ use crate::units::MicroUsd;
 
 use super::read::{MANY, word};
 
+/// How snapshots of volumes are billed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SnapshotRule {
+    /// The AWS Pricing Calculator's daily rule: one full copy, and 30 increments of 3 GB at half a month each.
+    AwsCalculator,
+    /// One full copy, and what changes in 30 days, as declared for the volume.
+    Steady,
+}
+
 /// A fee, a licence or a support contract.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Fee {

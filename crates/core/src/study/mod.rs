@@ -10,6 +10,7 @@ mod published;
 mod read;
 mod results_csv;
 mod server;
+mod transactions;
 
 use std::collections::BTreeMap;
 
@@ -17,6 +18,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use self::server::{ServerSpec, is_variable_name};
+pub use self::transactions::TransactionChoice;
 use crate::arrivals::Arrivals;
 pub use crate::bill::Rounding;
 use crate::load_model::{LoadModel, Phase, PhaseLoad};
@@ -24,7 +26,7 @@ use crate::metric::Metric;
 pub use crate::toml_reader::{Located, Scalar};
 use crate::units::{MicroUsd, Seed, TEN_YEARS_NS};
 use crate::workload_kind::WorkloadKind;
-pub use costs::{Discount, Fee, FeeTerms, Payment, Scenario, Traffic, TrafficAmount};
+pub use costs::{Discount, Fee, FeeTerms, Payment, Scenario, SnapshotRule, Traffic, TrafficAmount};
 pub use published::{AuditSpec, Claim, PrintedNumber, Published, ResultRow, Rule};
 pub use results_csv::CsvRow;
 
@@ -85,15 +87,6 @@ pub struct PriceBasis {
     pub scenarios: Vec<Scenario>,
 }
 
-/// How snapshots of volumes are billed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SnapshotRule {
-    /// The AWS Pricing Calculator's daily rule: one full copy, and 30 increments of 3 GB at half a month each.
-    AwsCalculator,
-    /// One full copy, and what changes in 30 days, as declared for the volume.
-    Steady,
-}
-
 /// One system under test.
 #[derive(Debug, Clone, Default)]
 pub struct Contender {
@@ -111,6 +104,10 @@ pub struct Contender {
     pub server: Option<ServerSpec>,
     /// Global settings of the target's servers that hold while its trials run, by name in lower case.
     pub server_settings: BTreeMap<String, Located<String>>,
+    /// How its transactions work; what is not here is left to the server.
+    pub transactions: Vec<Located<TransactionChoice>>,
+    /// How long its servers may take to come to rest after a load, in nanoseconds; `None` is what the database needs.
+    pub wait_ready_ns: Option<Located<u64>>,
     /// TiFlash replicas of every table, from 1; `None` leaves them as they are.
     pub tiflash_replicas: Option<Located<u32>>,
     /// A file that holds the password; read only when connecting.

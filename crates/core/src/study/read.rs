@@ -9,6 +9,7 @@ use crate::workload_kind::{self, Kinds, WorkloadKind};
 use super::costs::{read_discount, read_fee, read_payment, read_scenario, read_traffic};
 use super::published::{check_results, read_audit, read_results};
 use super::server::{read_server, read_server_settings};
+use super::transactions::read_transactions;
 use super::{
     Contender, Decision, Node, PriceBasis, Reset, Rounding, STUDY_SCHEMA, SnapshotRule, Study, Summary, Sweep, Volume,
     WorkloadSpec,
@@ -289,6 +290,8 @@ fn read_contender(s: &Section<'_>) -> Option<Contender> {
     }
     let server = server.as_ref().map(read_server);
     found.server_settings = read_server_settings(s);
+    found.transactions = read_transactions(s);
+    found.wait_ready_ns = s.duration_ns("wait_ready");
     found.tiflash_replicas = s.int("tiflash_replicas", 1..=99).map(|v| Located { value: v.value as u32, line: v.line });
     found.replication_factor = s.count("replication_factor", 1..=99);
     (found.snapshot, found.region) = (s.text("snapshot"), s.text("region"));

@@ -1,12 +1,12 @@
 //! The SQL of MySQL, MariaDB and TiDB.
 
-use perbuck_database::dialect::{CsvWords, Dialect, Feature, Lack, PartitionWords, Partitions, Type};
+use perbuck_database::dialect::{CsvWords, Dialect, Feature, Lack, PartitionWords, Partitions, TransactionChoice, Type};
 use perbuck_database::settings::{ReplicaWords, SettingWords};
 use perbuck_load::loader::csv::CsvFormat;
 use perbuck_load::query::Query;
 
 use crate::blockers::BLOCKERS;
-use crate::settings::{GLOBALS, TIFLASH};
+use crate::settings::{GLOBALS, TIFLASH, of_transactions};
 
 /// Bytes that the columns of a row may take, texts outside of it aside; a little less than 65 535.
 const ROW: u64 = 65_000;
@@ -170,6 +170,10 @@ impl Dialect for MysqlDialect {
 
     fn server_settings(&self) -> Result<&'static SettingWords, Lack> {
         Ok(&GLOBALS)
+    }
+
+    fn transactions(&self, choice: TransactionChoice) -> Option<(&'static str, String)> {
+        Some(of_transactions(choice))
     }
 
     fn replicas(&self) -> Option<&'static ReplicaWords> {

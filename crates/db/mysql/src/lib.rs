@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use perbuck_load::driver::{Driver, ServerWork, SessionId, TargetFacts};
+use perbuck_load::driver::{Driver, ServerWork, SessionId, Settling, TargetFacts};
 use perbuck_load::error::DriverError;
 use perbuck_load::preflight::HostFacts;
 
@@ -116,7 +116,7 @@ impl MysqlDriver {
         let reader = login(&mut wire, host, &self.access, self.wishes.counts_found_rows).await?;
         let mut session = MysqlSession::new(wire, reader, (Arc::clone(&self.fallbacks), self.sent.session())).await?;
         session.as_text = self.access.target.as_text;
-        set_up(&mut session, settings::of_session(&self.access.target.settings, id), "SET SESSION").await?;
+        set_up(&mut session, settings::of_session(&self.access.target.settings, id), settings::set).await?;
         Ok(session)
     }
 }
@@ -152,11 +152,15 @@ impl Driver for MysqlDriver {
 
     async fn facts(&self) -> Result<TargetFacts, DriverError> {
         let facts = on_a_session(self, async |session| facts::facts(session, &self.wishes.noted_settings).await).await?;
-        Ok(noted(&self.access.target, facts))
+        noted(self, (&self.access.target, facts), settings::in_force).await
     }
 
     async fn counters(&self) -> Result<BTreeMap<String, i64>, DriverError> {
         on_a_session(self, facts::counters).await
+    }
+
+    async fn settling(&self) -> Result<Option<Settling>, DriverError> {
+        on_a_session(self, tidb::settling).await
     }
 
     async fn work(&self) -> Result<ServerWork, DriverError> {

@@ -1,7 +1,14 @@
 //! Variables of sessions and of the server, and TiDB's replicas in columns.
 
+use std::collections::BTreeMap;
+
+use perbuck_database::dialect::TransactionChoice;
 use perbuck_database::settings::{ReplicaWords, SettingWords};
 use perbuck_load::driver::SessionId;
+use perbuck_load::error::DriverError;
+use perbuck_net::reach::{literal, pairs};
+
+use crate::session::MysqlSession;
 
 /// Variables of TiDB by which reads go to another engine or copy, or see the data of another time. Only what is measured reads so:
 /// perbuck's own tables have no copy in columns (error 1815), and a stale count is a wrong one.
@@ -11,6 +18,47 @@ const OF_READS: [&str; 3] = ["tidb_isolation_read_engines", "tidb_read_staleness
 pub(crate) fn of_session(settings: &[(String, String)], id: SessionId) -> impl Iterator<Item = &(String, String)> {
     let measured = matches!(id, SessionId::Terminal(_));
     settings.iter().filter(move |(name, _)| measured || !OF_READS.iter().any(|of_reads| name.eq_ignore_ascii_case(of_reads)))
+}
+
+/// The variable that has an isolation level; MariaDB before 11.1 calls it otherwise.
+pub(crate) const ISOLATION: &str = "transaction_isolation";
+pub(crate) const ISOLATION_OF_OLD: &str = "tx_isolation";
+
+/// The variable of a session for what a study asks of its transactions, and its value. All but the isolation level are TiDB's.
+pub(crate) fn of_transactions(choice: TransactionChoice) -> (&'static str, String) {
+    let switch = |on: bool| if on { "ON" } else { "OFF" }.to_owned();
+    match choice {
+        TransactionChoice::Pessimistic(_) => ("tidb_txn_mode", choice.value()),
+        TransactionChoice::Isolation(level) => (ISOLATION, level.to_uppercase()),
+        TransactionChoice::AsyncCommit(on) => ("tidb_enable_async_commit", switch(on)),
+        TransactionChoice::OnePhaseCommit(on) => ("tidb_enable_1pc", switch(on)),
+        TransactionChoice::Reads(copies) => ("tidb_replica_read", copies.to_owned()),
+        TransactionChoice::StalenessS(seconds) => ("tidb_read_staleness", format!("-{seconds}")),
+    }
+}
+
+/// The statement that gives a variable of a session its value. The isolation level has one that every version knows.
+pub(crate) fn set(name: &str, value: &str) -> String {
+    if name.eq_ignore_ascii_case(ISOLATION) {
+        return format!("SET SESSION TRANSACTION ISOLATION LEVEL {}", value.replace('-', " "));
+    }
+    format!("SET SESSION {name} = {}", literal(value))
+}
+
+/// What the variables of a session are, by the names that the target has for them.
+pub(crate) async fn in_force(
+    session: &mut MysqlSession,
+    settings: &[(String, String)],
+) -> Result<BTreeMap<String, String>, DriverError> {
+    let names = settings.iter().map(|(name, _)| name.to_lowercase()).chain([ISOLATION_OF_OLD.to_owned()]);
+    let names: Vec<String> = names.map(|name| format!("'{name}'")).collect();
+    let sql = format!("SHOW SESSION VARIABLES WHERE Variable_name IN ({})", names.join(", "));
+    let told = pairs(session, &sql).await?;
+    let value = |name: &str| {
+        let of_old = || told.get(ISOLATION_OF_OLD).filter(|_| name == ISOLATION);
+        told.get(name).or_else(of_old).cloned()
+    };
+    Ok(settings.iter().filter_map(|(name, _)| Some((name.clone(), value(&name.to_lowercase())?))).collect())
 }
 
 pub(crate) const GLOBALS: SettingWords = SettingWords {

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use perbuck_load::driver::Observed;
+use perbuck_load::driver::{Observed, Session as _, Settling};
 use perbuck_load::error::DriverError;
+use perbuck_load::values::Rows;
 
 use crate::cluster::{self, EMBEDDED, allowed};
 use crate::session::MysqlSession;
@@ -32,6 +33,13 @@ pub(crate) async fn facts(
     let silent = status_ports::counters(session).await?.not_told;
     variables.extend(silent.into_iter().map(|(part, why)| (format!("metrics of {part}"), format!("not told: {why}"))));
     Ok(embedded.then(|| "TiDB keeps its data in the store that is embedded for tests".to_owned()))
+}
+
+/// How far the cluster is from rest; `None` for a server that is no TiDB.
+pub(crate) async fn settling(session: &mut MysqlSession) -> Result<Option<Settling>, DriverError> {
+    let mut rows = Rows::default();
+    session.query("SELECT VERSION()", &mut rows).await?;
+    if rows.display(0, 0)?.contains("TiDB") { status_ports::settling(session).await.map(Some) } else { Ok(None) }
 }
 
 /// Tells the variables that TiDB keeps for programs that ask for them, and does nothing with.

@@ -1,6 +1,6 @@
 //! The SQL of PostgreSQL, and what CockroachDB and YugabyteDB, which follow it, have otherwise.
 
-use perbuck_database::dialect::{CsvWords, Dialect, Feature, IsolationQuestion, Lack, PartitionWords, Partitions, Type};
+use perbuck_database::dialect::{CsvWords, Dialect, Feature, IsolationQuestion, Lack, PartitionWords, Partitions, TransactionChoice, Type};
 use perbuck_database::settings::SettingWords;
 use perbuck_load::error::ErrorCode;
 use perbuck_load::loader::csv::CsvFormat;
@@ -219,6 +219,13 @@ impl Dialect for Family {
             format!("\\copy {table} ({columns}) from '{file}' with (format csv, encoding 'UTF8')\n")
         };
         Some(CsvWords { format: CsvFormat::Quotes, take_in })
+    }
+
+    fn transactions(&self, choice: TransactionChoice) -> Option<(&'static str, String)> {
+        match choice {
+            TransactionChoice::Isolation(level) => Some(("default_transaction_isolation", level.replace('-', " "))),
+            _ => None,
+        }
     }
 
     fn server_settings(&self) -> Result<&'static SettingWords, Lack> {

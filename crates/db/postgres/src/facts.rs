@@ -101,6 +101,19 @@ async fn settings(session: &mut PostgresSession, names: &str) -> Result<BTreeMap
     pairs(session, &sql).await
 }
 
+/// What the variables of a session are, by the names that the target has for them; empty where the server does not tell.
+pub(crate) async fn in_force(
+    session: &mut PostgresSession,
+    set: &[(String, String)],
+) -> Result<BTreeMap<String, String>, DriverError> {
+    let names: Vec<String> = set.iter().map(|(name, _)| name.to_lowercase()).collect();
+    let told = match settings(session, &names.join(" ")).await {
+        Err(error) if error.class == ErrorClass::Lost => return Err(error),
+        told => told.unwrap_or_default(),
+    };
+    Ok(set.iter().zip(names).filter_map(|((name, _), lower)| Some((name.clone(), told.get(&lower)?.clone()))).collect())
+}
+
 /// The same where not every user may see them, or not every version has them: a record then says that they could not be read.
 async fn pairs_if_allowed(session: &mut PostgresSession, what: &str, sql: &str) -> Result<BTreeMap<String, String>, DriverError> {
     match pairs(session, sql).await {

@@ -17,7 +17,7 @@ use perbuck_database::address::{TargetProblem, problem};
 use perbuck_database::secret::Secret;
 use perbuck_database::server::{ServerTarget, SqlTarget};
 use perbuck_database::{Database, Dialect, Wishes};
-use perbuck_net::reach::{Access, noted, on_a_session, on_host, set_up, work_of_hosts};
+use perbuck_net::reach::{Access, literal, noted, on_a_session, on_host, set_up, work_of_hosts};
 use perbuck_net::sent::Sent;
 
 mod bulk;
@@ -103,7 +103,7 @@ impl PostgresDriver {
         let status = login(&mut wire, host, self.family, &self.access).await?;
         let mut session = PostgresSession::new(wire, status, self.sent.session());
         session.before_copy = (self.family == Family::Yugabyte).then_some(bulk::WHOLE_COPIES);
-        set_up(&mut session, &self.access.target.settings, "SET").await?;
+        set_up(&mut session, &self.access.target.settings, |name, value| format!("SET {name} = {}", literal(value))).await?;
         Ok(session)
     }
 }
@@ -135,7 +135,7 @@ impl Driver for PostgresDriver {
 
     async fn facts(&self) -> Result<TargetFacts, DriverError> {
         let facts = on_a_session(self, async |session| facts::facts(session, self.family).await).await?;
-        Ok(noted(&self.access.target, facts))
+        noted(self, (&self.access.target, facts), facts::in_force).await
     }
 
     async fn counters(&self) -> Result<BTreeMap<String, i64>, DriverError> {

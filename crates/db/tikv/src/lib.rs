@@ -14,11 +14,12 @@ use perbuck_database::address::TargetProblem;
 use perbuck_database::secret::Secret;
 use perbuck_database::{Database, Dialect, Wishes};
 use perbuck_grpc::Malformed;
-use perbuck_load::driver::{Driver, SessionId, TargetFacts};
+use perbuck_load::driver::{Driver, SessionId, Settling, TargetFacts};
 use perbuck_load::error::{DriverError, ErrorClass, ErrorCode};
 use rustls::ClientConfig;
 
 use perbuck_net::certificates::{TlsOptions, config_for_grpc};
+use perbuck_net::cluster::{Metrics, Process};
 
 mod dialect;
 mod hub;
@@ -67,6 +68,7 @@ impl Database for Tikv {
 use hub::Hub;
 use regions::Space;
 use retry::Counts;
+use wire::pd::{self, Store};
 
 /// What all sessions of a driver have in common.
 struct Settings {
@@ -126,12 +128,43 @@ impl Driver for TikvDriver {
             BTreeMap::from([("cluster_id".to_owned(), cluster.to_string()), ("stores".to_owned(), up.len().to_string())]);
         variables.extend(up.iter().map(|s| (format!("store {}", s.id), format!("{} {}", s.address, s.version))));
         let version = format!("TiKV {}", versions.join(", "));
+        let silent = self.metrics().await?.not_told;
+        variables.extend(silent.into_iter().map(|(part, why)| (format!("metrics of {part}"), format!("not told: {why}"))));
         Ok(TargetFacts { version, variables, on_this_machine: hub.is_local(), ..TargetFacts::default() })
     }
 
-    /// How often this client sent requests again, by reason: TiKV itself counts elsewhere.
+    /// How often this client sent requests again, by reason, and what the processes of the cluster tell.
     async fn counters(&self) -> Result<BTreeMap<String, i64>, DriverError> {
-        Ok(self.settings.counts.named())
+        let mut counted = self.settings.counts.named();
+        counted.extend(self.metrics().await?.counted().sums);
+        Ok(counted)
+    }
+
+    async fn settling(&self) -> Result<Option<Settling>, DriverError> {
+        Ok(Some(self.metrics().await?.settling()))
+    }
+}
+
+impl TikvDriver {
+    /// What PD and the stores tell at their status ports; PD's is the one that clients use.
+    async fn metrics(&self) -> Result<Metrics, DriverError> {
+        let (_, stores) = Hub::of(&self.settings).cluster().await?;
+        let process = |kind: &str, host: &str, port, identity| {
+            let (kind, host) = (kind.to_owned(), host.to_owned());
+            Process { kind, host, port, identity }
+        };
+        let pds = &self.settings.target.pds;
+        let of_pd = pds.iter().enumerate().map(|(i, (host, port))| process("pd", host, *port, i.to_string()));
+        let of_store = |store: &Store| {
+            let (host, port) = pd::status_port(store, &pds[0].0).unwrap_or_default();
+            process("tikv", &host, port, store.id.to_string())
+        };
+        let up = stores.iter().filter(|store| store.state == 0);
+        let processes = of_pd.chain(up.map(of_store)).collect();
+        // With TLS, status ports want the certificates of the cluster.
+        let why = "perbuck reads status ports without TLS only";
+        let not_told = self.settings.tls.iter().flat_map(|_| ["pd", "tikv"]).map(|part| (part.to_owned(), why.to_owned()));
+        Ok(Metrics::of(processes, not_told.collect()).await)
     }
 }
 

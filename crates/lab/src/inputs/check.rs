@@ -15,6 +15,13 @@ use crate::registry::Registry;
 /// Processes of one part that can be started; one machine has no use for more.
 const PART_MAX: i64 = 100;
 
+/// The address of a private server, with any ports: it is its form that is looked at.
+fn private_target(spec: &ServerSpec) -> Option<String> {
+    let (kind, parts) = (Kind::named(&spec.kind.value)?, spec.parts());
+    let ports: Vec<u16> = (1..).take(kind.ports(&parts)).collect();
+    kind.target(&parts, &ports, spec.options.as_ref().map_or("", |options| options.value.as_str()))
+}
+
 pub(super) struct Check<'a> {
     /// What messages call the study.
     pub(super) file: &'a str,
@@ -55,10 +62,7 @@ impl Check<'_> {
             }
         }
         let Some(options) = &spec.options else { return };
-        // Any ports do: it is the form that is looked at.
-        let ports: Vec<u16> = (1..).take(kind.ports(&parts)).collect();
-        let target = kind.target(&parts, &ports, &options.value).map(|target| self.registry.target(&target));
-        if let Some(Err(p)) = target {
+        if let Some(Err(p)) = private_target(spec).map(|target| self.registry.target(&target)) {
             self.problem(options.line, format!("contender `{name}`: {}", p.message), p.help);
         }
     }
@@ -75,6 +79,39 @@ impl Check<'_> {
             } else if !matches!(found.value, Scalar::Int(1..=PART_MAX)) {
                 let message = format!("`{path}` is {}, not a whole number from 1 to {PART_MAX}", found.value);
                 self.problem(found.line, message, format!("write for instance `{part} = 3`"));
+            }
+        }
+    }
+
+    /// What a contender asks of its transactions, and what its database has for it.
+    pub(super) fn transactions(&mut self, study: &Study, contender: &Contender) {
+        if contender.control_of.is_some() {
+            return;
+        }
+        let written = match (&contender.target, &contender.server) {
+            (Some(target), _) => Some(target.value.clone()),
+            (None, Some(spec)) => private_target(spec),
+            (None, None) => None,
+        };
+        let Some(Ok(target)) = written.map(|target| self.registry.target(&target)) else { return };
+        for choice in &contender.transactions {
+            let (key, name) = (choice.value.key(), target.dialect().name());
+            let Some((variable, _)) = target.dialect().transactions(choice.value) else {
+                let message = format!("contender `{}`: {name} has nothing for `transactions.{key}`", contender.name);
+                self.problem(choice.line, message, "leave it out");
+                continue;
+            };
+            let set = |(other, _): &(String, String)| other.eq_ignore_ascii_case(variable);
+            if target.server().is_some_and(|server| server.settings.iter().any(set)) {
+                let message =
+                    format!("contender `{}`: `transactions.{key}` and `set.{variable}` in its address are one", contender.name);
+                self.problem(choice.line, message, "keep one of them");
+            }
+            let own = study.workloads.iter().find(|workload| key == "isolation" && workload.parameters.contains_key(key));
+            if let Some(workload) = own {
+                let message =
+                    format!("contender `{}`: workload `{}` has its own `{key}`, which would count", contender.name, workload.name);
+                self.problem(choice.line, message, "keep one of them");
             }
         }
     }

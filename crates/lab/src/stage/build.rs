@@ -39,7 +39,11 @@ pub(crate) fn stages_of(
     stop: &StopToken,
 ) -> Result<Vec<Stage>, LabError> {
     let stage = |(spec, plan): (&WorkloadSpec, &Plan)| {
-        let target = spec.database.as_ref().map_or_else(|| target.clone(), |name| target.with_database(name));
+        let mut target = spec.database.as_ref().map_or_else(|| target.clone(), |name| target.with_database(name));
+        let variables = super::transactions(contender, target.dialect());
+        if let Some(server) = target.server_mut() {
+            server.settings.extend(variables.into_iter().map(|(_, name, value)| (name.to_owned(), value)));
+        }
         inputs.registry.stage(&inputs.study, contender, spec, plan, (&target, password), stop)
     };
     inputs.study.workloads.iter().zip(&inputs.plans).map(stage).collect()

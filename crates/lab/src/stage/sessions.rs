@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use perbuck_database::Dialect;
 use perbuck_database::dialect::Feature;
-use perbuck_load::driver::{Driver, Effect, ServerWork, Session, SessionId, TargetFacts};
+use perbuck_load::driver::{Driver, Effect, ServerWork, Session, SessionId, Settling, TargetFacts};
 use perbuck_load::error::{Cause, DriverError, ErrorClass};
 use perbuck_load::loader::ledger::{Ledger, PartState};
 use perbuck_load::loader::{self, CheckResult, LoadError};
@@ -171,6 +171,10 @@ impl<D: Driver> Server for Sessions<D> {
 
     fn counters(&self) -> Result<BTreeMap<String, i64>, LabError> {
         self.ask("reading its counters", self.driver.counters())
+    }
+
+    fn settling(&self) -> Result<Option<Settling>, LabError> {
+        self.ask("asking whether it is at rest", self.driver.settling())
     }
 
     fn work(&self) -> Result<ServerWork, LabError> {

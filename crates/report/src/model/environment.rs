@@ -31,6 +31,7 @@ pub(super) fn section(all: &Context<'_>) -> Vec<Block> {
     blocks.extend(fact_blocks(all));
     blocks.extend(machine_time(all));
     blocks.extend(parts_time(all));
+    blocks.extend(servers_shares(all));
     blocks.extend(errors(all));
     blocks.extend(retries(all));
     let rows = rows(all);
@@ -235,6 +236,32 @@ fn parts_time(all: &Context<'_>) -> Option<Block> {
             let each = ms.zip(executed).and_then(|(ms, n)| (ms * 1_000_000).checked_div(n)).map(duration_text);
             let names = [clean(workload), thousands(level.into()), all.label(contender), clean(part)];
             table.add(names.into_iter().chain([or_absent(ms.map(|ms| fixed(ms as f64 / 1e3, 1))), or_absent(each)]));
+        }
+    }
+    (!table.rows.is_empty()).then_some(Block::Table(table))
+}
+
+/// How counters of each of several servers begin: connections that ended, and statements.
+const BY_SERVER: [&str; 2] = ["server_connections_", "server_statements_"];
+
+/// What each of several servers took of the connections and of the work, over the whole runs; nothing where there is one.
+fn servers_shares(all: &Context<'_>) -> Option<Block> {
+    let heads = format!("Workload | {} | Contender | Server | #Connections | #Statements | #Share", all.words().head);
+    let title = "Connections and statements of each server behind the address, perbuck's own included, in all trials";
+    let mut table = Table::new(title, &heads);
+    for (workload, contender, level, records) in records_by_point(all) {
+        let of = |r: &RunRecord, start: &str, server: u32| {
+            r.target.server_counters.get(&format!("{start}{server}")).and_then(|n| u64::try_from(*n).ok())
+        };
+        let counted = |start, server| records.iter().map(|r| of(r, start, server)).collect::<Option<Vec<_>>>().map(total);
+        let each = |server| BY_SERVER.map(|start| counted(start, server));
+        let servers: Vec<_> = (1..).map(each).take_while(|[_, statements]| statements.is_some()).collect();
+        let sum = total(servers.iter().filter_map(|[_, statements]| *statements));
+        for (server, [connections, statements]) in (1_u32..).zip(&servers).filter(|_| servers.len() > 1) {
+            let share = statements.filter(|_| sum > 0).map(|n| short_percent(n as f64 / sum as f64));
+            let names = [clean(workload), thousands(level.into()), all.label(contender), server.to_string()];
+            let numbers = [connections.map(thousands), statements.map(thousands), share];
+            table.add(names.into_iter().chain(numbers.map(or_absent)));
         }
     }
     (!table.rows.is_empty()).then_some(Block::Table(table))

@@ -7,6 +7,7 @@ use perbuck_grpc::kvproto::pdpb::{
 };
 use perbuck_grpc::proto::{bytes, elements, put_message, put_uint, uints};
 use perbuck_grpc::{Malformed, Parsed};
+use perbuck_net::cluster::reached_at;
 
 use crate::regions::{Peer, Region, Space};
 
@@ -64,6 +65,8 @@ pub(crate) struct Store {
     /// 0 is up, 1 offline, 2 gone for good.
     pub(crate) state: u64,
     pub(crate) version: String,
+    /// `host:port`, or with a scheme before it; empty where it tells none.
+    pub(crate) status_address: String,
 }
 
 /// The stores of an answer, of one store or of all.
@@ -72,10 +75,19 @@ pub(crate) fn stores(answer: &[u8]) -> Parsed<Vec<Store>> {
     let store = |message: Parsed<&[u8]>| {
         let message = message?;
         let [id, state] = uints(message, [metapb::store::ID, metapb::store::STATE])?;
-        let [address, version] = bytes(message, [metapb::store::ADDRESS, metapb::store::VERSION])?;
-        Ok(Store { id, address: perbuck_net::printable(address), state, version: perbuck_net::printable(version) })
+        let fields = [metapb::store::ADDRESS, metapb::store::VERSION, metapb::store::STATUS_ADDRESS];
+        let [address, version, status_address] = bytes(message, fields)?.map(perbuck_net::printable);
+        Ok(Store { id, address, state, version, status_address })
     };
     elements(answer, get_all_stores_response::STORES).map(store).collect()
+}
+
+/// Where the status port of a store is, as it or its address tells, or else at `pd`.
+pub(crate) fn status_port(store: &Store, pd: &str) -> Option<(String, u16)> {
+    let told = &store.status_address;
+    let (host, port) = host_and_port(told.split_once("://").map_or(told.as_str(), |(_, address)| address))?;
+    let (of_clients, _) = host_and_port(&store.address).unwrap_or_default();
+    Some((reached_at([host.as_str(), &of_clients], pd), port))
 }
 
 #[cfg(test)]
@@ -97,6 +109,19 @@ mod tests {
             assert_eq!(leader(&answer).unwrap().unwrap(), (address.0.to_owned(), address.1));
             assert_eq!(header(&answer).unwrap(), (77, None));
         }
+    }
+
+    #[test]
+    fn a_status_port_is_where_the_store_is() {
+        let at = |address: &str, status_address: &str| {
+            let (address, status_address) = (address.to_owned(), status_address.to_owned());
+            status_port(&Store { address, status_address, ..Store::default() }, "pd-0")
+        };
+        let is = |host: &str, port| Some((host.to_owned(), port));
+        assert_eq!(at("10.0.0.1:20160", "10.0.0.7:20180"), is("10.0.0.7", 20180));
+        assert_eq!(at("10.0.0.1:20160", "127.0.0.1:20180"), is("10.0.0.1", 20180), "its default");
+        assert_eq!(at("127.0.0.1:20160", "http://[::]:20180"), is("pd-0", 20180));
+        assert_eq!(at("10.0.0.1:20160", ""), None);
     }
 
     #[test]
