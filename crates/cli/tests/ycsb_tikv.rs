@@ -287,7 +287,7 @@ fn trials_wait_until_the_stores_are_at_rest() {
         assert!(held.code == Some(1) && held.err.contains("after 0:03 min (`wait_ready`)"), "{held:?}");
         assert!(held.err.contains(open) && held.err.contains("`wait_ready = \"0s\"` measures at once"), "{held:?}");
     }
-    // One that is told to measures anyway; one that is asked for more patience goes on once it is done.
+    // One that is told to measures anyway; one with a longer limit goes on once they are done.
     desk.good(&["run", &study("atonce", "0s")]);
     let name = study("patient", "5m");
     let said = std::fs::File::create(desk.path("said")).unwrap();

@@ -51,7 +51,7 @@ impl Drop for Cluster {
     }
 }
 
-/// Ends the moves of leaders, however a test ends.
+/// Ends what disturbs a run, however a test ends.
 pub struct Calm<'a>(pub &'a AtomicBool);
 
 impl Drop for Calm<'_> {
