@@ -125,7 +125,43 @@ fn servers_with_uneven_shares_are_said() {
         let record = &cluster.desk.records(&format!("results/{uneven}"))[0];
         let said = record.flags.iter().find(|flag| matches!(flag, Flag::UnevenServers { .. }));
         assert_eq!(said.is_some(), uneven, "{hosts}: {:?} {:?}", record.flags, record.target.server_counters);
+        // The connections of each, and perbuck's own.
+        let connections = [1, 2].map(|n| record.target.server_counters[&format!("server_connections_{n}")]);
+        let most = if uneven { 20..32 } else { 10..20 };
+        assert!(most.contains(connections.iter().max().unwrap()) && connections.iter().sum::<i64>() >= 20, "{connections:?}");
+        cluster.desk.good(&["report", &format!("results/{uneven}")]);
+        let page = cluster.desk.read(&format!("results/{uneven}/report.md"));
+        assert!(page.contains("Connections and statements of each server"), "{page}");
     }
+}
+
+#[test]
+fn a_cluster_out_of_balance_is_waited_for() {
+    let mut cluster = Cluster::start(Kind::Tidb, &[("tikv", 3), ("tidb", 1)], &SMALL_REGIONS);
+    cluster.desk.set("PERBUCK_T_PASSWORD", PASSWORD);
+    let contender = format!("target = \"{}\"", cluster.recipe.target.replace("mysql:", "tidb:"));
+    let text = |name: &str, limit: &str| {
+        study(&contender, POINT_SELECT)
+            .replace("name = \"s\"", &format!("name = \"{name}\""))
+            .replace("[[workload]]", &format!("wait_ready = \"{limit}\"\n[[workload]]"))
+    };
+    // No store but two leads a region any more, until PD is told otherwise.
+    let pd = |method: &str, path: &str, body: &str| {
+        let url = format!("http://{}/pd/api/v1/schedulers{path}", cluster.pd);
+        let done = Command::new("curl").args(["-sSf", "-X", method, &url, "-d", body]).output().unwrap();
+        assert!(done.status.success(), "{done:?}");
+    };
+    let store = cluster.regions().1.into_iter().next().unwrap();
+    pd("POST", "", &format!("{{\"name\": \"evict-leader-scheduler\", \"store_id\": {store}}}"));
+    sleep(Duration::from_secs(15));
+    cluster.desk.write("held.toml", &text("held", "5s"));
+    let held = cluster.desk.perbuck(&["run", "held.toml"]);
+    assert!(held.code == Some(1) && held.err.contains("after 0:05 min (`wait_ready`) the servers are not at rest"), "{held:?}");
+    assert!(held.err.contains("stores lead from 0 to "), "{held:?}");
+    pd("DELETE", &format!("/evict-leader-scheduler-{store}"), "");
+    cluster.desk.write("calm.toml", &text("calm", "5m"));
+    let ran = cluster.desk.good(&["run", "calm.toml"]);
+    assert!(ran.err.contains("the servers are at rest after"), "{ran:?}");
 }
 
 #[test]

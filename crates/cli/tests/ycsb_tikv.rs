@@ -296,7 +296,10 @@ fn trials_wait_until_the_stores_are_at_rest() {
     text.lock().unwrap().replace_range(.., &compaction(1));
     assert!(running.wait().unwrap().success(), "{}", desk.read("said"));
     let said = desk.read("said");
-    assert!(said.contains("cannot tell whether these are at rest: pd (") && said.contains("the servers are at rest after"), "{said}");
+    assert!(
+        said.contains("cannot tell whether these are at rest: pd (") && said.contains("the servers are at rest after"),
+        "{said}"
+    );
     // What the stores tell of a trial is in its record.
     let counters = &desk.records("results/patient")[0].target.server_counters;
     assert_eq!(counters.get("server_pending_compaction_bytes"), Some(&0), "{counters:?}");

@@ -56,7 +56,8 @@ fn until_still(
         if waited >= limit {
             let limit = clock_text(limit);
             let message = format!("{}: after {limit} (`wait_ready`) the servers are not at rest: {why}", stage.title);
-            let help = format!("look at the cluster, raise `wait_ready` of the contender, or {AT_ONCE}; the same command waits on");
+            let help =
+                format!("look at the cluster, raise `wait_ready` of the contender, or {AT_ONCE}; the same command waits on");
             return Err(LabError::failed(message, &help));
         }
         progress.passing(&format!("{}: waiting for {} until the servers are at rest: {why}", stage.title, clock_text(waited)));

@@ -144,7 +144,8 @@ fn eavesdrop(server: u16, errors: Arc<Mutex<BTreeMap<u16, Vec<u8>>>>) -> u16 {
                 let mut head = [0; 4];
                 while server.read_exact(&mut head).is_ok() {
                     let mut packet = vec![0; u32::from_le_bytes([head[0], head[1], head[2], 0]) as usize];
-                    if server.read_exact(&mut packet).is_err() || client.write_all(&[&head, packet.as_slice()].concat()).is_err() {
+                    if server.read_exact(&mut packet).is_err() || client.write_all(&[&head, packet.as_slice()].concat()).is_err()
+                    {
                         break;
                     }
                     if let [0xff, low, high, ..] = packet[..] {
@@ -185,7 +186,9 @@ fn errors_that_tidb_wants_retried_are_retried_and_counted() {
                     if number == "1205" {
                         tidb.client(blocked);
                     } else {
-                        ["ADD COLUMN extra INT", "DROP COLUMN extra"].iter().for_each(|how| drop(tidb.client(&format!("{changed}{how}"))));
+                        ["ADD COLUMN extra INT", "DROP COLUMN extra"]
+                            .iter()
+                            .for_each(|how| drop(tidb.client(&format!("{changed}{how}"))));
                     }
                     sleep(Duration::from_millis(200));
                 }

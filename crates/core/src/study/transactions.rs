@@ -56,7 +56,8 @@ pub(super) fn read_transactions(contender: &Section<'_>) -> Vec<Located<Transact
     let Some(s) = contender.table("transactions") else { return Vec::new() };
     let line = |key: &str| s.line_of(key);
     let mut found = Vec::new();
-    let mut put = |choice: Option<TransactionChoice>| found.extend(choice.map(|value| Located { value, line: line(value.key()) }));
+    let mut put =
+        |choice: Option<TransactionChoice>| found.extend(choice.map(|value| Located { value, line: line(value.key()) }));
     put(word(&s, "mode", &[("pessimistic", true), ("optimistic", false)]).map(TransactionChoice::Pessimistic));
     put(word(&s, "isolation", &ISOLATION_LEVELS.map(|level| (level, level))).map(TransactionChoice::Isolation));
     put(s.boolean("async_commit").map(|on| TransactionChoice::AsyncCommit(on.value)));

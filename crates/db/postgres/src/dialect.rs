@@ -1,6 +1,8 @@
 //! The SQL of PostgreSQL, and what CockroachDB and YugabyteDB, which follow it, have otherwise.
 
-use perbuck_database::dialect::{CsvWords, Dialect, Feature, IsolationQuestion, Lack, PartitionWords, Partitions, TransactionChoice, Type};
+use perbuck_database::dialect::{
+    CsvWords, Dialect, Feature, IsolationQuestion, Lack, PartitionWords, Partitions, TransactionChoice, Type,
+};
 use perbuck_database::settings::SettingWords;
 use perbuck_load::error::ErrorCode;
 use perbuck_load::loader::csv::CsvFormat;

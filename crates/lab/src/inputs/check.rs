@@ -109,8 +109,10 @@ impl Check<'_> {
             }
             let own = study.workloads.iter().find(|workload| key == "isolation" && workload.parameters.contains_key(key));
             if let Some(workload) = own {
-                let message =
-                    format!("contender `{}`: workload `{}` has its own `{key}`, which would count", contender.name, workload.name);
+                let message = format!(
+                    "contender `{}`: workload `{}` has its own `{key}`, which would count",
+                    contender.name, workload.name
+                );
                 self.problem(choice.line, message, "keep one of them");
             }
         }
