@@ -174,8 +174,8 @@ fn a_contender_chooses_how_its_transactions_work() {
     desk.good(&["run", "s.toml"]);
     assert_eq!(desk.records("results/s")[0].target.variables["session transaction_isolation"], "READ-COMMITTED");
     // What only TiDB has is refused by the server, before anything is loaded.
-    desk.write("s.toml", &with("mode = \"optimistic\""));
-    let refused = desk.perbuck(&["run", "s.toml"]);
+    desk.write("o.toml", &with("mode = \"optimistic\"").replace("name = \"s\"", "name = \"o\""));
+    let refused = desk.perbuck(&["run", "o.toml"]);
     let named = "`set.tidb_txn_mode` of the target, or `transactions` of the contender";
     assert!(refused.code == Some(3) && refused.err.contains(named), "{refused:#?}");
     desk.write("s.toml", &with("isolation = \"snapshot\""));

@@ -131,7 +131,7 @@ fn servers_with_uneven_shares_are_said() {
         assert!(most.contains(connections.iter().max().unwrap()) && connections.iter().sum::<i64>() >= 20, "{connections:?}");
         cluster.desk.good(&["report", &format!("results/{uneven}")]);
         let page = cluster.desk.read(&format!("results/{uneven}/report.md"));
-        assert!(page.contains("Connections and statements of each server"), "{page}");
+        assert!(page.contains("Connections and statements of each TiDB server"), "{page}");
     }
 }
 
@@ -154,9 +154,9 @@ fn a_cluster_out_of_balance_is_waited_for() {
     let store = cluster.regions().1.into_iter().next().unwrap();
     pd("POST", "", &format!("{{\"name\": \"evict-leader-scheduler\", \"store_id\": {store}}}"));
     sleep(Duration::from_secs(15));
-    cluster.desk.write("held.toml", &text("held", "5s"));
+    cluster.desk.write("held.toml", &text("held", "20s"));
     let held = cluster.desk.perbuck(&["run", "held.toml"]);
-    assert!(held.code == Some(1) && held.err.contains("after 0:05 min (`wait_ready`) the servers are not at rest"), "{held:?}");
+    assert!(held.code == Some(1) && held.err.contains("after 0:20 min (`wait_ready`) the servers are not at rest"), "{held:?}");
     assert!(held.err.contains("stores lead from 0 to "), "{held:?}");
     pd("DELETE", &format!("/evict-leader-scheduler-{store}"), "");
     cluster.desk.write("calm.toml", &text("calm", "5m"));

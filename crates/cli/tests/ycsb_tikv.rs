@@ -282,11 +282,11 @@ fn trials_wait_until_the_stores_are_at_rest() {
         format!("{name}.toml")
     };
     let open = "4096 MiB wait for compaction on one of 3 stores (64 MiB are tolerated)";
-    for order in ["run", "prepare"] {
-        let held = desk.perbuck(&[order, &study("held", "3s")]);
-        assert!(held.code == Some(1) && held.err.contains("after 0:03 min (`wait_ready`)"), "{held:?}");
-        assert!(held.err.contains(open) && held.err.contains("`wait_ready = \"0s\"` measures at once"), "{held:?}");
-    }
+    let short = desk.perbuck(&["check", &study("short", "10s")]);
+    assert!(short.code == Some(2) && short.err.contains("`wait_ready` is 10 s, and nothing may move for 15 s"), "{short:?}");
+    let held = desk.perbuck(&["prepare", &study("held", "16s")]);
+    assert!(held.code == Some(1) && held.err.contains("after 0:16 min (`wait_ready`)"), "{held:?}");
+    assert!(held.err.contains(open) && held.err.contains("`wait_ready = \"0s\"` measures at once"), "{held:?}");
     // One that is told to measures anyway; one with a longer limit goes on once they are done.
     desk.good(&["run", &study("atonce", "0s")]);
     let name = study("patient", "5m");

@@ -53,7 +53,9 @@ impl Estimate {
             }
         }
         let trial = Duration::from_nanos(sweep.cooldown_ns.saturating_add(sweep.warmup_ns).saturating_add(sweep.duration_ns));
-        let around = AROUND + reloads.div_f64(trials.max(1) as f64);
+        let stale =
+            study.contenders.iter().map(crate::stage::staleness).sum::<Duration>().div_f64(study.contenders.len().max(1) as f64);
+        let around = AROUND + stale + reloads.div_f64(trials.max(1) as f64);
         Self { trials, trial, around, loads, checks, deployments: sweep.deployments }
     }
 

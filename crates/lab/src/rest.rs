@@ -14,32 +14,45 @@ use crate::stage::Stage;
 /// How long is waited where the study says nothing.
 const LIMIT: Duration = Duration::from_secs(30 * 60);
 /// How long nothing may have moved. TiKV looks for regions to split every 10 s.
-const STILL: Duration = Duration::from_secs(15);
+pub(crate) const STILL: Duration = Duration::from_secs(15);
+/// After how long without a move an uneven division is taken for wanted: leaders have weights, and stores may be told to have none.
+const WANTED: Duration = Duration::from_secs(120);
+/// How often servers that keep silent are asked before there is no wait: after a load they may answer late.
+const ASKED: u32 = 5;
 const POLL: Duration = Duration::from_secs(2);
 const STEP: Duration = Duration::from_millis(100);
-const AT_ONCE: &str = "`wait_ready = \"0s\"` measures at once";
 
 /// Waits until the servers of a stage are at rest, as far as they tell.
 pub(crate) fn wait(stage: &Stage, stop: &StopToken, progress: &mut dyn Progress) -> Result<(), LabError> {
-    let limit = stage.wait_ready.unwrap_or(LIMIT);
+    let (title, limit) = (&stage.title, stage.wait_ready.unwrap_or(LIMIT));
     if limit.is_zero() {
         return Ok(());
     }
-    let Some(first) = stage.server.settling()? else {
+    let Some(mut first) = stage.server.settling()? else {
         if stage.wait_ready.is_some() {
             let who = stage.dialect.name();
-            progress.line(&format!("{}: {who} does not tell whether it is at rest; trials begin without a wait", stage.title));
+            progress.line(&format!("{title}: {who} does not tell whether it is at rest; trials begin without a wait"));
         }
         return Ok(());
     };
-    let silent: Vec<String> = first.not_told.iter().map(|(part, why)| format!("{part} ({why})")).collect();
-    if !silent.is_empty() {
-        progress.line(&format!("{}: cannot tell whether these are at rest: {}", stage.title, silent.join(", ")));
+    for _ in 1..ASKED {
+        if first.told {
+            break;
+        }
+        progress.passing(&format!("{title}: asking the servers whether they are at rest"));
+        pause(POLL, stop)?;
+        first = stage.server.settling()?.unwrap_or_default();
     }
-    if first.not_told.contains_key("tikv") {
-        return Ok(());
+    if !first.not_told.is_empty() {
+        progress.alert(&format!("{title}: cannot tell whether these are at rest: {}", silent(&first)));
     }
-    until_still(stage, (first, limit), stop, progress)
+    if first.told { until_still(stage, (first, limit), stop, progress) } else { Ok(()) }
+}
+
+/// The parts that do not tell, and why.
+fn silent(settling: &Settling) -> String {
+    let each: Vec<String> = settling.not_told.iter().map(|(part, why)| format!("{part} ({why})")).collect();
+    each.join(", ")
 }
 
 fn until_still(
@@ -48,43 +61,58 @@ fn until_still(
     stop: &StopToken,
     progress: &mut dyn Progress,
 ) -> Result<(), LabError> {
-    let began = Instant::now();
-    let (mut seen, mut still) = (Seen { settling: first, since: began }, Duration::ZERO);
-    while !seen.settling.open.is_empty() || still < STILL {
+    let (title, began) = (&stage.title, Instant::now());
+    let mut watch = Watch { now: first, since: began, moved: false };
+    while let Some(why) = watch.why_not() {
         let waited = began.elapsed();
-        let why = seen.why(still);
         if waited >= limit {
-            let limit = clock_text(limit);
-            let message = format!("{}: after {limit} (`wait_ready`) the servers are not at rest: {why}", stage.title);
-            let help =
-                format!("look at the cluster, raise `wait_ready` of the contender, or {AT_ONCE}; the same command waits on");
-            return Err(LabError::failed(message, &help));
+            let message = format!("{title}: after {} (`wait_ready`) the servers are not at rest: {why}", clock_text(limit));
+            let help = "look at the cluster, or raise `wait_ready` of the contender; the same command waits on, and \
+                        `wait_ready = \"0s\"` measures at once";
+            return Err(LabError::failed(message, help));
         }
-        progress.passing(&format!("{}: waiting for {} until the servers are at rest: {why}", stage.title, clock_text(waited)));
+        progress.passing(&format!("{title}: waiting for {} until the servers are at rest: {why}", clock_text(waited)));
         pause(POLL.min(limit - waited), stop)?;
-        let now = stage.server.settling()?.unwrap_or_default();
-        if now.changes != seen.settling.changes {
-            seen.since = Instant::now();
-        }
-        seen.settling = now;
-        still = seen.since.elapsed();
+        watch.see(stage.server.settling()?.unwrap_or_default());
     }
-    progress.line(&format!("{}: the servers are at rest after {}", stage.title, clock_text(began.elapsed())));
+    if let Some(uneven) = &watch.now.uneven {
+        progress.alert(&format!("{title}: {uneven}; nothing moves, so it is left as it is"));
+    }
+    progress.line(&format!("{title}: the servers are at rest after {}", clock_text(began.elapsed())));
     Ok(())
 }
 
-struct Seen {
-    settling: Settling,
-    /// When something last moved.
+/// What was seen last, and since when nothing has moved.
+struct Watch {
+    now: Settling,
     since: Instant,
+    moved: bool,
 }
 
-impl Seen {
-    fn why(&self, still: Duration) -> String {
-        if !self.settling.open.is_empty() {
-            return self.settling.open.join("; ");
+impl Watch {
+    fn see(&mut self, now: Settling) {
+        // What falls silent may be at anything.
+        if now.changes != self.now.changes || !now.told {
+            (self.since, self.moved) = (Instant::now(), true);
         }
-        format!("regions or leaders moved {} s ago, and have to stand still for {} s", still.as_secs(), STILL.as_secs())
+        self.now = now;
+    }
+
+    /// Why the servers are not at rest; `None` once they are.
+    fn why_not(&self) -> Option<String> {
+        let Settling { open, uneven, told, .. } = &self.now;
+        if !told {
+            return Some(format!("they do not tell: {}", silent(&self.now)));
+        }
+        if !open.is_empty() {
+            return Some(open.join("; "));
+        }
+        let (still, wanted) = (self.since.elapsed(), if uneven.is_some() { WANTED } else { STILL });
+        (still < wanted).then(|| {
+            let seen = if self.moved { "regions or leaders moved" } else { "the first look was" };
+            let uneven = uneven.as_ref().map(|uneven| format!("{uneven}; ")).unwrap_or_default();
+            format!("{uneven}{seen} {} s ago, and nothing may move for {} s", still.as_secs(), wanted.as_secs())
+        })
     }
 }
 
@@ -98,4 +126,51 @@ pub(crate) fn pause(whole: Duration, stop: &StopToken) -> Result<(), LabError> {
         thread::sleep(rest.min(STEP));
     }
     Ok(())
+}
+
+/// Pauses as often as it is shown how long the pause still lasts.
+pub(crate) fn shown_pause(whole: Duration, stop: &StopToken, show: &mut dyn FnMut(Duration)) -> Result<(), LabError> {
+    let began = Instant::now();
+    while let Some(left) = whole.checked_sub(began.elapsed()).filter(|left| !left.is_zero()) {
+        show(left);
+        pause(left.min(STEP), stop)?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn servers_are_at_rest_when_nothing_is_open_and_nothing_moves() {
+        let at = |told, open: &[&str], uneven: Option<&str>, n| Settling {
+            open: open.iter().map(|text| (*text).to_owned()).collect(),
+            uneven: uneven.map(str::to_owned),
+            changes: [("regions".to_owned(), n)].into(),
+            not_told: if told { Default::default() } else { [("stores".to_owned(), "silent".to_owned())].into() },
+            told,
+        };
+        let ago = |seconds| Instant::now().checked_sub(Duration::from_secs(seconds)).unwrap();
+        let mut watch = Watch { now: at(true, &[], None, 5), since: ago(14), moved: false };
+        assert_eq!(watch.why_not().unwrap(), "the first look was 14 s ago, and nothing may move for 15 s");
+        watch.since = ago(15);
+        assert_eq!(watch.why_not(), None);
+        // A count that stands still says nothing while work is open, and one that moves starts the time from zero.
+        watch.see(at(true, &["1 GiB waits"], None, 5));
+        assert_eq!(watch.why_not().unwrap(), "1 GiB waits");
+        watch.see(at(true, &[], None, 6));
+        assert_eq!(watch.why_not().unwrap(), "regions or leaders moved 0 s ago, and nothing may move for 15 s");
+        // Servers that fall silent are not at rest, and not for a while after.
+        watch.since = ago(100);
+        watch.see(at(false, &[], None, 6));
+        assert_eq!(watch.why_not().unwrap(), "they do not tell: stores (silent)");
+        watch.see(at(true, &[], None, 6));
+        assert!(watch.why_not().is_some());
+        watch.since = ago(119);
+        watch.see(at(true, &[], Some("uneven"), 6));
+        assert_eq!(watch.why_not().unwrap(), "uneven; regions or leaders moved 119 s ago, and nothing may move for 120 s");
+        watch.since = ago(120);
+        assert_eq!(watch.why_not(), None);
+    }
 }

@@ -25,9 +25,6 @@ use crate::store::Store;
 use crate::trial::{self, Context};
 use crate::void;
 
-/// How often it is shown how long a target still cools down.
-const COOL_DOWN_STEP: Duration = Duration::from_millis(100);
-
 /// Which part of a study is run, and how.
 #[derive(Debug, Clone, Default)]
 pub struct RunOptions {
@@ -225,7 +222,8 @@ impl Run<'_> {
         let Self { progress, live, time, left, of, began: run_began, .. } = self;
         let head = format!("[{}/{of}] {}", position + 1, key.title());
         let done = |left| Done::of_time(run_began.elapsed(), left);
-        cool_down(study.sweep.cooldown_ns, session.stop, &mut |rest| {
+        // Work that the last trial left to do does not fall on this one.
+        rest::shown_pause(Duration::from_nanos(study.sweep.cooldown_ns), session.stop, &mut |rest| {
             let done = done(time.left(*left, Duration::ZERO));
             progress.advancing(&format!("{head} · cooling down for {}", clock_text(rest)), done);
         })?;
@@ -279,16 +277,6 @@ fn stage_of(study: &Study, key: &TrialKey) -> Result<usize, LabError> {
     let workload = study.workloads.iter().position(|w| w.name == key.workload);
     let stage = contender.zip(workload).map(|(c, w)| c * study.workloads.len() + w);
     stage.ok_or_else(|| LabError::failed(format!("the plan names {}, which the study does not", key.title()), ""))
-}
-
-/// Leaves the target alone before a trial, so that work which the last one left to do does not fall on it.
-fn cool_down(ns: u64, stop: &StopToken, show: &mut dyn FnMut(Duration)) -> Result<(), LabError> {
-    let (began, whole) = (Instant::now(), Duration::from_nanos(ns));
-    while let Some(left) = whole.checked_sub(began.elapsed()).filter(|left| !left.is_zero()) {
-        show(left);
-        rest::pause(left.min(COOL_DOWN_STEP), stop)?;
-    }
-    Ok(())
 }
 
 /// A rate for people: thousands separated above 1000, one decimal below.

@@ -16,7 +16,7 @@ use crate::globals::Globals;
 use crate::inputs::Inputs;
 use crate::lease::Leases;
 use crate::prepare::{self, Ensured};
-use crate::progress::{Details, Progress};
+use crate::progress::{Details, Progress, clock_text};
 use crate::rest;
 use crate::stage::Stage;
 use crate::trial::{self, Context, Task};
@@ -49,6 +49,9 @@ impl<'a> Session<'a> {
     ) -> Result<Self, LabError> {
         let leases = Leases::take(&inputs.study, stages, stop, progress)?;
         let globals = Globals::start(&inputs.study, stages, root, stop, progress)?;
+        for stage in stages.iter().filter(|stage| !stage.transactions.is_empty()) {
+            stage.has_transactions(&stage.server.facts()?)?;
+        }
         Ok(Self { inputs, context, stages, stop, globals, leases, rows: BTreeMap::new() })
     }
 
@@ -96,7 +99,9 @@ impl<'a> Session<'a> {
             progress.line(&line);
         }
         // Terminals that read so far back would miss what was loaded or written since.
-        rest::pause(stages[stage].staleness, self.stop)?;
+        rest::shown_pause(stages[stage].staleness, self.stop, &mut |left| {
+            progress.passing(&format!("{}: {} until stale reads see these data", stages[stage].title, clock_text(left)));
+        })?;
         let study = &self.inputs.study;
         let (plan, metric) = (&self.inputs.plans[stage % study.workloads.len()], study.metric_of(&key.workload).clone());
         Ok(Task { key, spec, position, stage: &stages[stage], parameters: plan.parameters(), metric, data, rows_before })

@@ -280,7 +280,8 @@ pub(crate) fn transactions(contender: &Contender, dialect: &dyn Dialect) -> Vec<
     all.map(|(key, (name, value))| (key, name, value)).collect()
 }
 
-fn staleness(contender: &Contender) -> Duration {
+/// How far back the terminals of a contender read.
+pub(crate) fn staleness(contender: &Contender) -> Duration {
     let of = |choice| if let TransactionChoice::StalenessS(seconds) = choice { seconds.into() } else { 0 };
     Duration::from_secs(contender.transactions.iter().map(|choice| of(choice.value)).max().unwrap_or(0))
 }

@@ -81,12 +81,16 @@ pub struct TargetFacts {
 /// What servers still do of themselves with data that were loaded.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Settling {
-    /// What is above its tolerance, in words; empty at rest.
+    /// What is above its tolerance and goes away, in words; empty at rest.
     pub open: Vec<String>,
+    /// That work is divided unevenly, in words: it goes away, or it is wanted so.
+    pub uneven: Option<String>,
     /// Counts that stand still at rest, by name.
     pub changes: BTreeMap<String, i64>,
     /// Parts that do not tell, and why.
     pub not_told: BTreeMap<String, String>,
+    /// Whether those that keep the data tell.
+    pub told: bool,
 }
 
 /// A way to reach one kind of database. Connecting happens on the worker that owns the session. What asks the server fails as

@@ -133,8 +133,13 @@ impl Metrics {
         Counted { sums, not_told: self.not_told }
     }
 
-    /// How far the cluster is from rest.
-    pub fn settling(mut self) -> Settling {
+    /// How far the cluster is from rest; `None` where its stores have no status ports.
+    pub fn settling(self) -> Option<Settling> {
+        let has_stores = self.not_told.contains_key("tikv") || self.texts.iter().any(|(kind, ..)| kind == "tikv");
+        has_stores.then(|| self.far_from_rest())
+    }
+
+    fn far_from_rest(self) -> Settling {
         let stores: Vec<&str> = self.texts.iter().filter(|(kind, ..)| kind == "tikv").map(|(.., text)| text.as_str()).collect();
         let mut open = Vec::new();
         let waiting: Vec<f64> = stores.iter().map(|text| sum(text, COMPACTION, None)).collect();
@@ -145,14 +150,11 @@ impl Metrics {
             open.push(format!("{} MiB wait for compaction on one of {of} stores ({tolerated} MiB are tolerated)", mib(most)));
         }
         let leaders: Vec<f64> = stores.iter().map(|text| sum(text, REGIONS, Some(("type", "leader")))).collect();
-        open.extend(unbalanced(&leaders));
-        if stores.is_empty() {
-            let embedded = || "the store has no status port".to_owned();
-            self.not_told.entry("tikv".to_owned()).or_insert_with(embedded);
-        }
+        let uneven = unbalanced(&leaders);
+        let told = !self.not_told.contains_key("tikv");
         let counted = self.counted();
         let changes = counted.sums.into_iter().filter(|(name, _)| name.starts_with(CHANGES)).collect();
-        Settling { open, changes, not_told: counted.not_told }
+        Settling { open, uneven, changes, not_told: counted.not_told, told }
     }
 }
 
@@ -293,14 +295,15 @@ mod tests {
     fn a_cluster_is_at_rest_within_its_tolerances() {
         let settling = |texts: Vec<_>| Metrics { texts, not_told: BTreeMap::new() }.settling();
         let mib = 1 << 20;
-        let calm = settling(vec![store(63 * mib, 20, 60), store(0, 30, 60), store(0, 22, 60)]);
-        assert_eq!((calm.open.len(), calm.changes["server_changes_regions"]), (0, 72));
-        let busy = settling(vec![store(1024 * mib, 31, 60), store(0, 20, 60)]).open;
-        let waits = "1025 MiB wait for compaction on one of 2 stores (64 MiB are tolerated)";
-        assert_eq!(busy, [waits, "stores lead from 20 to 31 regions (a difference of 10 is tolerated)"]);
-        assert!(settling(vec![store(0, 1000, 0), store(0, 1100, 0)]).open.is_empty(), "a tenth of many is tolerated");
-        // What cannot be told is said, and nothing is made up in its place.
-        let none = settling(Vec::new());
-        assert_eq!((none.open.len(), none.not_told["tikv"].as_str()), (0, "the store has no status port"));
+        let calm = settling(vec![store(63 * mib, 20, 60), store(0, 30, 60), store(0, 22, 60)]).unwrap();
+        assert_eq!((calm.open.len(), calm.uneven, calm.changes["server_changes_regions"], calm.told), (0, None, 72, true));
+        let busy = settling(vec![store(1024 * mib, 31, 60), store(0, 20, 60)]).unwrap();
+        assert_eq!(busy.open, ["1025 MiB wait for compaction on one of 2 stores (64 MiB are tolerated)"]);
+        assert_eq!(busy.uneven.unwrap(), "stores lead from 20 to 31 regions (a difference of 10 is tolerated)");
+        assert_eq!(settling(vec![store(0, 1000, 0), store(0, 1100, 0)]).unwrap().uneven, None, "a tenth of many is tolerated");
+        assert_eq!(settling(Vec::new()), None, "an embedded store");
+        let silent =
+            Metrics { texts: Vec::new(), not_told: [("tikv".to_owned(), "silent".to_owned())].into() }.settling().unwrap();
+        assert!(!silent.told && silent.not_told["tikv"] == "silent", "what cannot be told is said");
     }
 }

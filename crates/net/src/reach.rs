@@ -116,8 +116,7 @@ pub async fn set_up<S: Session>(
     Ok(())
 }
 
-/// What terminals set, for the record: the values in force by `ask`, which reads them on a session of a terminal, or else as the target
-/// has them.
+/// What terminals set, for the record: the values in force by `ask`, which reads them on a session of a terminal.
 ///
 /// # Errors
 /// As [`Driver::connect`], or the server's answer.
@@ -132,9 +131,9 @@ pub async fn noted<D: Driver>(
     let mut session = driver.connect(SessionId::Terminal(0)).await?;
     let found = ask(&mut session, &target.settings).await;
     session.close().await;
-    let named = |(name, value): (&String, &String)| (format!("session {name}"), value.clone());
-    facts.variables.extend(target.settings.iter().map(|(name, value)| named((name, value))));
-    facts.variables.extend(found?.iter().map(named));
+    let found = found?;
+    let told = |name, asked| found.get(name).cloned().unwrap_or_else(|| format!("not told; asked for {asked}"));
+    facts.variables.extend(target.settings.iter().map(|(name, asked)| (format!("session {name}"), told(name, asked))));
     Ok(facts)
 }
 

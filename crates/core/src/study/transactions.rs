@@ -25,8 +25,8 @@ pub enum TransactionChoice {
 const ISOLATION_LEVELS: [&str; 4] = ["read-uncommitted", "read-committed", "repeatable-read", "serializable"];
 /// Copies of the data that reads can go to.
 const READS: [&str; 4] = ["leader", "follower", "leader-and-follower", "closest-replicas"];
-/// The oldest data that can be asked for: a day.
-const STALENESS_MAX_S: u64 = 86_400;
+/// The oldest data that can be asked for: perbuck pauses for as long before each trial.
+const STALENESS_MAX_S: u64 = 3_600;
 
 impl TransactionChoice {
     /// Its key in `transactions`.
@@ -66,7 +66,7 @@ pub(super) fn read_transactions(contender: &Section<'_>) -> Vec<Located<Transact
     if let Some(staleness) = s.duration_ns("staleness") {
         let (seconds, rest) = (staleness.value / 1_000_000_000, staleness.value % 1_000_000_000);
         if rest > 0 || !(1..=STALENESS_MAX_S).contains(&seconds) {
-            let message = format!("`staleness` is {}, not whole seconds from 1 s to a day", duration_text(staleness.value));
+            let message = format!("`staleness` is {}, not whole seconds from 1 s to an hour", duration_text(staleness.value));
             s.report("staleness", message, "write for instance `staleness = \"5s\"`");
         } else {
             put(u32::try_from(seconds).ok().map(TransactionChoice::StalenessS));
@@ -105,7 +105,7 @@ mod tests {
         for (wrong, says) in [
             ("mode = \"fast\"", "`mode` is \"fast\""),
             ("staleness = \"1500ms\"", "`staleness` is 1.5 s, not whole seconds"),
-            ("staleness = \"0s\"", "not whole seconds from 1 s to a day"),
+            ("staleness = \"0s\"", "not whole seconds from 1 s to an hour"),
             ("isolation = 1", "isolation"),
             ("speed = 1", "unknown key `contender.transactions.speed`"),
         ] {

@@ -48,7 +48,7 @@ const TABLE: &[(ErrorClass, &[(u16, &str)])] = &[
     // A part of the cluster was away for a moment; TiDB has retried already, so that another try is no conflict.
     (Failed, &[
         (9001, "TiDB ErrPDServerTimeout"), (9002, "TiDB ErrTiKVServerTimeout"), (9003, "TiDB ErrTiKVServerBusy"),
-        (UNKNOWN, "ER_UNKNOWN_ERROR"), (9005, "TiDB ErrRegionUnavailable"), (9012, "TiDB ErrTiFlashServerTimeout"), (9013, "TiDB ErrTiFlashServerBusy"),
+        (9005, "TiDB ErrRegionUnavailable"), (9012, "TiDB ErrTiFlashServerTimeout"), (9013, "TiDB ErrTiFlashServerBusy"),
     ]),
     // The connection is gone, or the server is about to go.
     (Lost, &[
@@ -163,7 +163,7 @@ mod tests {
         ] {
             assert_eq!(class_of(number, ""), class, "{number}");
         }
-        assert_eq!((class_of(1105, "lock wait timeout"), class_of(1105, "rpc error")), (Retry, Failed));
+        assert_eq!((class_of(1105, "lock wait timeout"), class_of(1105, "rpc error")), (Retry, Fatal));
     }
 
     /// What TiDB 8.5.6 answered to perbuck, as `PERBUCK_CAPTURE=1 dev/tidb` heard it. It gave none of 8002, 8022, 9004 and the like.

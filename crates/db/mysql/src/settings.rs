@@ -37,9 +37,9 @@ pub(crate) fn of_transactions(choice: TransactionChoice) -> (&'static str, Strin
     }
 }
 
-/// The statement that gives a variable of a session its value. The isolation level has one that every version knows.
+/// The statement that gives a variable of a session its value. The isolation level in words has one that every version knows.
 pub(crate) fn set(name: &str, value: &str) -> String {
-    if name.eq_ignore_ascii_case(ISOLATION) {
+    if name.eq_ignore_ascii_case(ISOLATION) && value.parse::<i64>().is_err() {
         return format!("SET SESSION TRANSACTION ISOLATION LEVEL {}", value.replace('-', " "));
     }
     format!("SET SESSION {name} = {}", literal(value))
@@ -88,6 +88,14 @@ pub(crate) const TIFLASH: ReplicaWords = ReplicaWords {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_isolation_level_is_set_as_every_version_can() {
+        assert_eq!(set("Transaction_Isolation", "READ-COMMITTED"), "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED");
+        assert_eq!(set("transaction_isolation", "SERIALIZABLE"), "SET SESSION TRANSACTION ISOLATION LEVEL SERIALIZABLE");
+        assert_eq!(set("transaction_isolation", "2"), "SET SESSION transaction_isolation = 2");
+        assert_eq!(set("sql_mode", "ANSI"), "SET SESSION sql_mode = 'ANSI'");
+    }
 
     #[test]
     fn where_reads_go_is_for_terminals_alone() {

@@ -14,8 +14,8 @@ pub(crate) async fn counters(session: &mut MysqlSession) -> Result<Counted, Driv
     Ok(metrics(session).await?.counted())
 }
 
-/// How far the cluster is from rest.
-pub(crate) async fn settling(session: &mut MysqlSession) -> Result<Settling, DriverError> {
+/// How far the cluster is from rest; `None` where its store is embedded.
+pub(crate) async fn settling(session: &mut MysqlSession) -> Result<Option<Settling>, DriverError> {
     Ok(metrics(session).await?.settling())
 }
 

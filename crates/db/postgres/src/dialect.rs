@@ -8,6 +8,7 @@ use perbuck_load::error::ErrorCode;
 use perbuck_load::loader::csv::CsvFormat;
 use perbuck_load::query::Query;
 
+use crate::facts::ISOLATION;
 use crate::family::Family::{self, Cockroach, Postgres, Yugabyte};
 
 /// What SERIAL is in CockroachDB by default: numbers of 64 bits made of the time and the node, in no order among nodes and with
@@ -225,7 +226,7 @@ impl Dialect for Family {
 
     fn transactions(&self, choice: TransactionChoice) -> Option<(&'static str, String)> {
         match choice {
-            TransactionChoice::Isolation(level) => Some(("default_transaction_isolation", level.replace('-', " "))),
+            TransactionChoice::Isolation(level) => Some((ISOLATION, level.replace('-', " "))),
             _ => None,
         }
     }

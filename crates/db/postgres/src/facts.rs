@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
+use perbuck_database::Dialect as _;
 use perbuck_load::driver::{Observed, Session, TargetFacts};
 use perbuck_load::error::{DriverError, ErrorClass};
 use perbuck_load::values::Rows;
@@ -101,17 +102,31 @@ async fn settings(session: &mut PostgresSession, names: &str) -> Result<BTreeMap
     pairs(session, &sql).await
 }
 
+/// The variable that has the isolation level of a session's transactions.
+pub(crate) const ISOLATION: &str = "default_transaction_isolation";
+
 /// What the variables of a session are, by the names that the target has for them; empty where the server does not tell.
 pub(crate) async fn in_force(
     session: &mut PostgresSession,
     set: &[(String, String)],
+    family: Family,
 ) -> Result<BTreeMap<String, String>, DriverError> {
     let names: Vec<String> = set.iter().map(|(name, _)| name.to_lowercase()).collect();
     let told = match settings(session, &names.join(" ")).await {
         Err(error) if error.class == ErrorClass::Lost => return Err(error),
         told => told.unwrap_or_default(),
     };
-    Ok(set.iter().zip(names).filter_map(|((name, _), lower)| Some((name.clone(), told.get(&lower)?.clone()))).collect())
+    let told = |(name, lower): (&(String, String), String)| Some((name.0.clone(), told.get(&lower)?.clone()));
+    let mut found: BTreeMap<String, String> = set.iter().zip(names).filter_map(told).collect();
+    // What was set is no word of what transactions have where a stricter level may stand in.
+    if let Some((value, question)) = found.get_mut(ISOLATION).zip(family.isolation_in_effect()) {
+        let mut rows = Rows::default();
+        session.query(question.ask, &mut rows).await?;
+        if !rows.is_empty() && !rows.is_null(0, 0)? {
+            *value = rows.display(0, 0)?;
+        }
+    }
+    Ok(found)
 }
 
 /// The same where not every user may see them, or not every version has them: a record then says that they could not be read.

@@ -135,7 +135,9 @@ impl Driver for PostgresDriver {
 
     async fn facts(&self) -> Result<TargetFacts, DriverError> {
         let facts = on_a_session(self, async |session| facts::facts(session, self.family).await).await?;
-        noted(self, (&self.access.target, facts), facts::in_force).await
+        let ask =
+            async |session: &mut PostgresSession, set: &[(String, String)]| facts::in_force(session, set, self.family).await;
+        noted(self, (&self.access.target, facts), ask).await
     }
 
     async fn counters(&self) -> Result<BTreeMap<String, i64>, DriverError> {

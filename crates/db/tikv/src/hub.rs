@@ -318,6 +318,12 @@ impl Hub {
         Ok(found)
     }
 
+    /// Where the members of PD are reached.
+    pub(crate) async fn members(&self) -> Result<Vec<(String, u16)>, DriverError> {
+        let (address, answer) = self.ask_pd(method::GET_MEMBERS, |_| ()).await?;
+        pd::members(&answer).map_err(|why| malformed(&address, why))
+    }
+
     /// The cluster's number and every store, as PD knows them.
     pub(crate) async fn cluster(&self) -> Result<(u64, Vec<pd::Store>), DriverError> {
         let (address, answer) = self.ask_pd(method::GET_ALL_STORES, |_| ()).await?;

@@ -120,7 +120,7 @@ impl Driver for TikvDriver {
     async fn facts(&self) -> Result<TargetFacts, DriverError> {
         let hub = Hub::of(&self.settings);
         let (cluster, stores) = hub.cluster().await?;
-        let up: Vec<_> = stores.iter().filter(|s| s.state == 0).collect();
+        let up: Vec<_> = stores.iter().filter(|s| s.state == 0 && !s.in_columns).collect();
         let mut versions: Vec<&str> = up.iter().map(|s| s.version.as_str()).collect();
         versions.sort_unstable();
         versions.dedup();
@@ -141,25 +141,27 @@ impl Driver for TikvDriver {
     }
 
     async fn settling(&self) -> Result<Option<Settling>, DriverError> {
-        Ok(Some(self.metrics().await?.settling()))
+        Ok(self.metrics().await?.settling())
     }
 }
 
 impl TikvDriver {
     /// What PD and the stores tell at their status ports; PD's is the one that clients use.
     async fn metrics(&self) -> Result<Metrics, DriverError> {
-        let (_, stores) = Hub::of(&self.settings).cluster().await?;
+        let hub = Hub::of(&self.settings);
+        let (_, stores) = hub.cluster().await?;
         let process = |kind: &str, host: &str, port, identity| {
             let (kind, host) = (kind.to_owned(), host.to_owned());
             Process { kind, host, port, identity }
         };
-        let pds = &self.settings.target.pds;
-        let of_pd = pds.iter().enumerate().map(|(i, (host, port))| process("pd", host, *port, i.to_string()));
+        // Its leader alone counts what it schedules.
+        let pds = hub.members().await?;
+        let of_pd = pds.iter().map(|(host, port)| process("pd", host, *port, format!("{host}:{port}")));
         let of_store = |store: &Store| {
-            let (host, port) = pd::status_port(store, &pds[0].0).unwrap_or_default();
+            let (host, port) = pd::status_port(store, &self.settings.target.pds[0].0).unwrap_or_default();
             process("tikv", &host, port, store.id.to_string())
         };
-        let up = stores.iter().filter(|store| store.state == 0);
+        let up = stores.iter().filter(|store| store.state == 0 && !store.in_columns);
         let processes = of_pd.chain(up.map(of_store)).collect();
         // With TLS, status ports want the certificates of the cluster.
         let why = "perbuck reads status ports without TLS only";

@@ -6,11 +6,13 @@ use perbuck_core::metric::{QPS, RELATIVE, TPS};
 use perbuck_core::problem::{Problem, did_you_mean};
 use perbuck_core::study::{Contender, ServerSpec, Study, WorkloadSpec};
 use perbuck_core::toml_reader::Scalar;
+use perbuck_core::units::duration_text;
 use perbuck_database::registry::AnyTarget;
 use perbuck_deploy::local::{KINDS, Kind};
 use perbuck_workloads::Plan;
 
 use crate::registry::Registry;
+use crate::rest::STILL;
 
 /// Processes of one part that can be started; one machine has no use for more.
 const PART_MAX: i64 = 100;
@@ -18,6 +20,9 @@ const PART_MAX: i64 = 100;
 /// The address of a private server, with any ports: it is its form that is looked at.
 fn private_target(spec: &ServerSpec) -> Option<String> {
     let (kind, parts) = (Kind::named(&spec.kind.value)?, spec.parts());
+    if parts.values().any(|count| i64::from(*count) > PART_MAX) {
+        return None;
+    }
     let ports: Vec<u16> = (1..).take(kind.ports(&parts)).collect();
     kind.target(&parts, &ports, spec.options.as_ref().map_or("", |options| options.value.as_str()))
 }
@@ -83,16 +88,35 @@ impl Check<'_> {
         }
     }
 
+    /// How long a contender is waited for.
+    fn rest(&mut self, contender: &Contender) {
+        let Some(limit) = &contender.wait_ready_ns else { return };
+        let (name, least) = (&contender.name, duration_text(STILL.as_nanos() as u64));
+        if contender.target.is_none() && contender.server.is_none() {
+            let message = format!("contender `{name}`: without a target there is no server for `wait_ready`");
+            self.problem(limit.line, message, "add a target or a `server`, or remove it");
+        } else if limit.value > 0 && limit.value <= STILL.as_nanos() as u64 {
+            let message =
+                format!("contender `{name}`: `wait_ready` is {}, and nothing may move for {least}", duration_text(limit.value));
+            self.problem(limit.line, message, "give it minutes, or \"0s\" for no wait");
+        }
+    }
+
     /// What a contender asks of its transactions, and what its database has for it.
     pub(super) fn transactions(&mut self, study: &Study, contender: &Contender) {
         if contender.control_of.is_some() {
             return;
         }
+        self.rest(contender);
         let written = match (&contender.target, &contender.server) {
             (Some(target), _) => Some(target.value.clone()),
             (None, Some(spec)) => private_target(spec),
             (None, None) => None,
         };
+        if let (None, Some(choice)) = (&written, contender.transactions.first().filter(|_| contender.server.is_none())) {
+            let message = format!("contender `{}`: without a target there are no `transactions`", contender.name);
+            self.problem(choice.line, message, "add a target or a `server`, or remove them");
+        }
         let Some(Ok(target)) = written.map(|target| self.registry.target(&target)) else { return };
         for choice in &contender.transactions {
             let (key, name) = (choice.value.key(), target.dialect().name());
@@ -101,7 +125,10 @@ impl Check<'_> {
                 self.problem(choice.line, message, "leave it out");
                 continue;
             };
-            let set = |(other, _): &(String, String)| other.eq_ignore_ascii_case(variable);
+            // MariaDB's name for the level is another one.
+            let known =
+                |other: &str| if other.eq_ignore_ascii_case("tx_isolation") { "transaction_isolation" } else { other }.to_owned();
+            let set = |(other, _): &(String, String)| known(other).eq_ignore_ascii_case(variable);
             if target.server().is_some_and(|server| server.settings.iter().any(set)) {
                 let message =
                     format!("contender `{}`: `transactions.{key}` and `set.{variable}` in its address are one", contender.name);

@@ -246,8 +246,8 @@ const BY_SERVER: [&str; 2] = ["server_connections_", "server_statements_"];
 
 /// What each of several servers took of the connections and of the work, over the whole runs; nothing where there is one.
 fn servers_shares(all: &Context<'_>) -> Option<Block> {
-    let heads = format!("Workload | {} | Contender | Server | #Connections | #Statements | #Share", all.words().head);
-    let title = "Connections and statements of each server of the address, perbuck's own included, in all trials";
+    let heads = format!("Workload | {} | Contender | Server | #Connections that ended | #Statements | #Share", all.words().head);
+    let title = "Connections and statements of each TiDB server of the cluster, perbuck's own included, in all trials";
     let mut table = Table::new(title, &heads);
     for (workload, contender, level, records) in records_by_point(all) {
         let of = |r: &RunRecord, start: &str, server: u32| {

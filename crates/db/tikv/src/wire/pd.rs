@@ -38,7 +38,17 @@ pub(crate) fn header(answer: &[u8]) -> Parsed<(u64, Option<String>)> {
 /// Where the leader of PD is reached: `host:port`, from GetMembers.
 pub(crate) fn leader(answer: &[u8]) -> Parsed<Option<(String, u16)>> {
     let [leader] = bytes(answer, [get_members_response::LEADER])?;
-    let Some(url) = elements(leader, member::CLIENT_URLS).next() else { return Ok(None) };
+    client_address(leader)
+}
+
+/// Where each member of PD is reached, from GetMembers.
+pub(crate) fn members(answer: &[u8]) -> Parsed<Vec<(String, u16)>> {
+    let all = elements(answer, get_members_response::MEMBERS).map(|member| client_address(member?));
+    all.filter_map(Parsed::transpose).collect()
+}
+
+fn client_address(message: &[u8]) -> Parsed<Option<(String, u16)>> {
+    let Some(url) = elements(message, member::CLIENT_URLS).next() else { return Ok(None) };
     let url = std::str::from_utf8(url?).map_err(|_| Malformed("the address of PD is no text"))?;
     Ok(host_and_port(url.split_once("://").map_or(url, |(_, address)| address).trim_end_matches('/')))
 }
@@ -67,6 +77,8 @@ pub(crate) struct Store {
     pub(crate) version: String,
     /// `host:port`, or with a scheme before it; empty where it tells none.
     pub(crate) status_address: String,
+    /// Whether it is one of TiFlash, which keeps copies in columns and leads no region.
+    pub(crate) in_columns: bool,
 }
 
 /// The stores of an answer, of one store or of all.
@@ -77,7 +89,12 @@ pub(crate) fn stores(answer: &[u8]) -> Parsed<Vec<Store>> {
         let [id, state] = uints(message, [metapb::store::ID, metapb::store::STATE])?;
         let fields = [metapb::store::ADDRESS, metapb::store::VERSION, metapb::store::STATUS_ADDRESS];
         let [address, version, status_address] = bytes(message, fields)?.map(perbuck_net::printable);
-        Ok(Store { id, address, state, version, status_address })
+        let is_flash = |label: Parsed<&[u8]>| {
+            let [key, value] = bytes(label?, [metapb::store_label::KEY, metapb::store_label::VALUE])?;
+            Ok::<_, Malformed>(key == b"engine" && value.starts_with(b"tiflash"))
+        };
+        let labels: Vec<bool> = elements(message, metapb::store::LABELS).map(is_flash).collect::<Parsed<_>>()?;
+        Ok(Store { id, address, state, version, status_address, in_columns: labels.contains(&true) })
     };
     elements(answer, get_all_stores_response::STORES).map(store).collect()
 }
@@ -105,10 +122,27 @@ mod tests {
         ] {
             let mut answer = Vec::new();
             put_message(&mut answer, 1, |h| put_uint(h, 1, 77));
-            put_message(&mut answer, 3, |m| put_bytes(m, 4, url.as_bytes()));
+            [2, 3].into_iter().for_each(|field| put_message(&mut answer, field, |m| put_bytes(m, 4, url.as_bytes())));
+            assert_eq!(members(&answer).unwrap(), [(address.0.to_owned(), address.1)]);
             assert_eq!(leader(&answer).unwrap().unwrap(), (address.0.to_owned(), address.1));
             assert_eq!(header(&answer).unwrap(), (77, None));
         }
+    }
+
+    #[test]
+    fn a_store_of_tiflash_is_told_by_its_label() {
+        let mut answer = Vec::new();
+        for label in ["tikv", "tiflash"] {
+            put_message(&mut answer, get_all_stores_response::STORES, |store| {
+                put_uint(store, metapb::store::ID, 7);
+                put_message(store, metapb::store::LABELS, |m| {
+                    put_bytes(m, metapb::store_label::KEY, b"engine");
+                    put_bytes(m, metapb::store_label::VALUE, label.as_bytes());
+                });
+            });
+        }
+        let in_columns: Vec<bool> = stores(&answer).unwrap().iter().map(|store| store.in_columns).collect();
+        assert_eq!(in_columns, [false, true]);
     }
 
     #[test]
