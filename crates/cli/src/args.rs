@@ -43,6 +43,8 @@ pub(crate) enum Command {
     List(StudiesArguments),
     /// Check a study file: print every problem with its line and how to mend it
     Check(CheckArguments),
+    /// Print what a study would run: its data, its points, its order and its time
+    Plan(PriceArguments),
     /// Print the bills of a study's contenders
     Price(PriceArguments),
     /// List, show, check, compare and import price lists
@@ -192,7 +194,7 @@ pub(crate) struct CheckArguments {
 pub(crate) struct PriceArguments {
     #[command(flatten)]
     pub(crate) study: StudyArguments,
-    /// Print the bills as JSON
+    /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
 }

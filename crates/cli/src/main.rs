@@ -43,6 +43,7 @@ fn main() -> ExitCode {
         Command::Man(a) => commands::reference::man(a),
         Command::Help(a) => commands::reference::help(a),
         Command::Check(a) => commands::check::run(a),
+        Command::Plan(a) => commands::plan(a),
         Command::Price(a) => commands::price(a),
         Command::Prices(a) => commands::prices::run(a),
         Command::Prepare(a) => commands::prepare(a),

@@ -68,7 +68,7 @@ const SUBSTITUTIONS: &[(&str, &str, &str)] = &[
 
 /// Pages whose commands run here, by what they need.
 const STUDIES: [&str; 4] = ["run", "compare", "report", "verify"];
-const PREPARATION: [&str; 4] = ["init", "prepare", "check", "capacity"];
+const PREPARATION: [&str; 5] = ["init", "prepare", "check", "plan", "capacity"];
 const PUBLISHED: [&str; 5] = ["price", "prices", "replay", "audit", "import"];
 const OTHER_TOOLS: [&str; 3] = ["sysbench", "tpcc", "ycsb"];
 const ALONE: [&str; 5] =

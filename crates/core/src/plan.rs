@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::rng::OpRng;
 use crate::run_record::RunRecord;
-use crate::study::{Contender, Study, WorkloadSpec};
+use crate::study::{Contender, Study, Sweep, WorkloadSpec};
 use crate::units::Seed;
 
 /// The names that identify one trial; also its path below the results folder.
@@ -77,14 +77,16 @@ impl Study {
     /// workload and load level follow each other, so that a change of the machine over time falls on all of them alike (reference:
     /// randomised complete block design). The seed shuffles both the points and the contenders of each.
     pub fn plan(&self) -> Vec<TrialKey> {
-        let (mut order, points) = (Vec::new(), self.sweep.points());
+        let mut order = Vec::new();
+        let blocks = self.workloads.iter().map(|w| self.sweep_of(&w.name).trials).max().unwrap_or(0);
         let deployments = (1..=self.sweep.deployments).map(|d| Some(d).filter(|d| *d > 1));
-        for (deployment, trial) in deployments.flat_map(|d| (1..=self.sweep.trials).map(move |trial| (d, trial))) {
+        for (deployment, trial) in deployments.flat_map(|d| (1..=blocks).map(move |trial| (d, trial))) {
             let of = deployment.map(|d| format!("deployment {d} ")).unwrap_or_default();
             let mut random = OpRng::new(self.seed.derive(&format!("plan {of}block {trial}")));
             let mut block: Vec<Vec<TrialKey>> = Vec::new();
             for workload in &self.workloads {
-                for &(connections, rate_per_s) in &points {
+                let sweep = self.sweep_of(&workload.name);
+                for (connections, rate_per_s) in sweep.points().into_iter().filter(|_| trial <= sweep.trials) {
                     let name = |c: &Contender| (c.name.clone(), workload.name.clone());
                     let key =
                         |(contender, workload)| TrialKey { contender, workload, connections, rate_per_s, deployment, trial };
@@ -110,10 +112,13 @@ impl Study {
 
     /// The number of trials that are planned, without the plan: a study with problems may ask for billions.
     pub fn trials_planned(&self) -> u64 {
-        let s = &self.sweep;
-        let points = if s.rates_per_s.is_empty() { s.connections.len() } else { s.rates_per_s.len() };
-        let counts =
-            [self.contenders.len() as u64, self.workloads.len() as u64, points as u64, s.trials.into(), s.deployments.into()];
+        self.workloads.iter().fold(0, |sum, w| sum.saturating_add(self.trials_of(&w.name)))
+    }
+
+    /// Those of one workload.
+    pub fn trials_of(&self, workload: &str) -> u64 {
+        let sweep = self.sweep_of(workload);
+        let counts = [self.contenders.len() as u64, sweep.levels().len() as u64, sweep.trials.into(), sweep.deployments.into()];
         counts.into_iter().fold(1, u64::saturating_mul)
     }
 
@@ -143,6 +148,12 @@ impl Study {
         let contenders: Vec<_> = contenders.iter().map(|c| (&c.name, c.target.as_ref().map(|t| &t.value))).collect();
         let parameters =
             |w: &WorkloadSpec| w.parameters.iter().map(|(k, v)| (k.clone(), format!("{:?}", v.value))).collect::<Vec<_>>();
+        let differs = |own: &&Sweep| (own.warmup_ns, own.duration_ns) != (self.sweep.warmup_ns, self.sweep.duration_ns);
+        let own = |w: &WorkloadSpec| {
+            let own = w.sweep.as_ref().filter(differs)?;
+            Some(format!(" {} {} {}", w.name, own.warmup_ns, own.duration_ns))
+        };
+        let own: String = self.workloads.iter().filter_map(own).collect();
         let workloads: Vec<_> =
             self.workloads.iter().map(|w| (&w.name, &w.kind.value, &w.database, w.reset, parameters(w))).collect();
         let s = &self.sweep;
@@ -152,7 +163,10 @@ impl Study {
         let open = if s.is_open() || !s.phases.is_empty() { format!(" {:?} {:?}", s.arrivals, s.phases) } else { String::new() };
         let events = s.events.map(|n| format!(" {n} events")).unwrap_or_default();
         let pause = if s.cooldown_ns > 0 { format!(" cooldown {}", s.cooldown_ns) } else { String::new() };
-        fingerprint(&format!("{contenders:?} {workloads:?} {sweep:?}{open}{events}{servers}{changed}{pause} {}", self.seed.0))
+        fingerprint(&format!(
+            "{contenders:?} {workloads:?} {sweep:?}{open}{events}{servers}{changed}{pause}{own} {}",
+            self.seed.0
+        ))
     }
 }
 
@@ -215,6 +229,33 @@ mod tests {
         assert_eq!(three[8..].iter().map(TrialKey::deployment).collect::<Vec<_>>(), [[2; 8], [3; 8]].concat());
         assert!(three[23].path().contains("/d03-00"), "{}", three[23].path());
         assert_ne!(trial_seed(Seed(1), &three[0]), trial_seed(Seed(1), &TrialKey { deployment: Some(2), ..three[0].clone() }));
+    }
+
+    fn with_own(own: &str) -> Study {
+        let text = format!(
+            "schema = 1\nname = \"s\"\n[[contender]]\nname = \"a\"\n[[contender]]\nname = \"b\"\n\
+             [[workload]]\nname = \"w\"\nkind = \"k\"\n{own}\n[[workload]]\nname = \"x\"\nkind = \"l\"\n\
+             [sweep]\nconnections = [8]\ntrials = 3\nduration = \"10s\"\n"
+        );
+        Study::read("s.toml", &text, &[]).unwrap()
+    }
+
+    #[test]
+    fn a_workload_has_points_windows_and_trials_of_its_own() {
+        let (study, other) = (with_own("connections = [1, 50]\ntrials = 2\nduration = \"20s\""), with_own(""));
+        let order = study.plan();
+        let of = |workload: &str| order.iter().filter(|k| k.workload == workload).collect::<Vec<_>>();
+        assert_eq!((of("w").len(), of("x").len(), study.trials_planned(), order.len()), (8, 6, 14, 14));
+        assert!(of("w").iter().all(|k| [1, 50].contains(&k.connections) && k.trial <= 2));
+        assert!(of("x").iter().all(|k| k.connections == 8));
+        let windows = ["w", "x"].map(|name| study.sweep_of(name).duration_ns / 1_000_000_000);
+        assert_eq!((windows, study.most_connections()), ([20, 10], 50));
+        // Points and trials may be added later; another window is another measurement.
+        let points = with_own("connections = [1, 50, 100]\ntrials = 9\nduration = \"20s\"");
+        assert_eq!(points.fingerprint(), study.fingerprint());
+        assert_ne!(other.fingerprint(), study.fingerprint());
+        assert_eq!(with_own("connections = [1]").fingerprint(), other.fingerprint(), "as it always was");
+        assert_eq!(points.changes_since(&other), ["workload w.duration: none → 20 s"]);
     }
 
     #[test]

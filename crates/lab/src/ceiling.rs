@@ -33,7 +33,7 @@ pub const HEADS: &str =
 pub fn run(inputs: &Inputs, progress: &mut dyn Progress, stop: &StopToken) -> Result<Vec<Vec<String>>, LabError> {
     let mut out = Vec::new();
     for (workload, plan) in inputs.study.workloads.iter().zip(&inputs.plans) {
-        for (connections, rate_per_s) in inputs.study.sweep.points() {
+        for (connections, rate_per_s) in inputs.study.sweep_of(&workload.name).points() {
             let (contender, workload_name) = ("sim".to_owned(), workload.name.clone());
             let key = TrialKey { contender, workload: workload_name, connections, rate_per_s, deployment: None, trial: 1 };
             progress.passing(&format!("{}: {connections} connections", workload.name));

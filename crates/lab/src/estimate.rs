@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use perbuck_core::study::{Contender, Reset, Study};
+use perbuck_core::study::{Contender, Reset, Study, WorkloadSpec};
 use perbuck_workloads::Plan;
 
 use crate::inputs::Inputs;
@@ -37,7 +37,7 @@ impl Estimate {
     /// That of a study.
     pub fn of(inputs: &Inputs) -> Self {
         let study = &inputs.study;
-        let (trials, sweep) = (study.trials_planned(), &study.sweep);
+        let trials = study.trials_planned();
         let (mut loads, mut checks, mut reloads) = (Vec::new(), Duration::ZERO, Duration::ZERO);
         for (i, contender) in study.contenders.iter().enumerate() {
             let known = inputs.targets.get(i).and_then(|target| Some(target.as_ref()?.dialect().load_bytes_per_s()));
@@ -52,11 +52,14 @@ impl Estimate {
                 reloads += load.mul_f64((1.0 + CHECK_SHARE) * further_loads(study, contender, (w, plan)) as f64);
             }
         }
-        let trial = Duration::from_nanos(sweep.cooldown_ns.saturating_add(sweep.warmup_ns).saturating_add(sweep.duration_ns));
-        let stale =
-            study.contenders.iter().map(crate::stage::staleness).sum::<Duration>().div_f64(study.contenders.len().max(1) as f64);
-        let around = AROUND + stale + reloads.div_f64(trials.max(1) as f64);
-        Self { trials, trial, around, loads, checks, deployments: sweep.deployments }
+        Self {
+            trials,
+            trial: mean_trial(study),
+            around: around(study, reloads),
+            loads,
+            checks,
+            deployments: study.sweep.deployments,
+        }
     }
 
     /// The whole study.
@@ -67,15 +70,34 @@ impl Estimate {
     }
 }
 
+/// Cool-down, warm-up and window of a trial, in the mean where workloads differ.
+fn mean_trial(study: &Study) -> Duration {
+    let of = |w: &WorkloadSpec| {
+        let sweep = study.sweep_of(&w.name);
+        let each = sweep.cooldown_ns.saturating_add(sweep.warmup_ns).saturating_add(sweep.duration_ns);
+        u128::from(each).saturating_mul(study.trials_of(&w.name).into())
+    };
+    let all_ns = study.workloads.iter().map(of).fold(0, u128::saturating_add);
+    Duration::from_nanos(u64::try_from(all_ns / u128::from(study.trials_planned().max(1))).unwrap_or(u64::MAX))
+}
+
+/// What a trial needs beside that, in the mean; `reloads` are those of all trials.
+fn around(study: &Study, reloads: Duration) -> Duration {
+    let stale = study.contenders.iter().map(crate::stage::staleness).sum::<Duration>();
+    AROUND + stale.div_f64(study.contenders.len().max(1) as f64) + reloads.div_f64(study.trials_planned().max(1) as f64)
+}
+
 /// How often a `reset` loads the data again in all deployments, after the first load of each.
 fn further_loads(study: &Study, contender: &Contender, (w, plan): (usize, &Plan)) -> u64 {
     let default = if plan.size().grows { Reset::PerBlock } else { Reset::Never };
-    let blocks = u64::from(study.sweep.trials);
-    let loads = match study.workloads.get(w).and_then(|spec| spec.reset).unwrap_or(default) {
+    let Some(spec) = study.workloads.get(w) else { return 0 };
+    let sweep = study.sweep_of(&spec.name);
+    let blocks = u64::from(sweep.trials);
+    let loads = match spec.reset.unwrap_or(default) {
         Reset::Never => 1,
         Reset::PerBlock if contender.control_of.is_some() => 1,
         Reset::PerBlock => blocks,
-        Reset::PerTrial => blocks * study.sweep.points().len() as u64,
+        Reset::PerTrial => blocks * sweep.levels().len() as u64,
     };
     (loads - 1) * u64::from(study.sweep.deployments)
 }

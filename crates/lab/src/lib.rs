@@ -32,6 +32,7 @@ pub mod inputs;
 mod lab;
 pub mod lease;
 pub mod live;
+pub mod planned;
 pub mod preflight;
 pub mod prepare;
 pub mod process;

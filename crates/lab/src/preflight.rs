@@ -22,6 +22,7 @@ use crate::stage;
 
 use contender::Look;
 use disk::Disks;
+pub(crate) use disk::megabytes;
 
 /// What the study will do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,9 +53,13 @@ pub(crate) struct Request<'a> {
 impl<'a> Request<'a> {
     /// That of the trials of a study.
     pub(crate) fn of_trials(inputs: &Inputs, results: &'a Path) -> Self {
-        let sweep = &inputs.study.sweep;
-        let connections = sweep.connections.iter().copied().max().unwrap_or(0);
-        Self { purpose: Purpose::Run, connections, threads: sweep.workers, results: Some(results) }
+        let study = &inputs.study;
+        Self {
+            purpose: Purpose::Run,
+            connections: study.most_connections(),
+            threads: study.sweep.workers,
+            results: Some(results),
+        }
     }
 }
 

@@ -291,17 +291,18 @@ fn seen<T: Default>(read: Result<T, LabError>) -> Result<(T, Option<String>), La
 
 /// How a trial of the study is loaded.
 pub(crate) fn spec(study: &Study, key: &TrialKey) -> TrialSpec {
+    let sweep = study.sweep_of(&key.workload);
     TrialSpec {
-        load: study.sweep.load_model(key.rate_per_s),
-        phases: study.sweep.phases.clone(),
+        load: sweep.load_model(key.rate_per_s),
+        phases: sweep.phases.clone(),
         connections: key.connections,
-        workers: study.sweep.workers,
-        warmup_ns: study.sweep.warmup_ns,
-        duration_ns: study.sweep.duration_ns,
-        max_attempts: study.sweep.max_attempts,
+        workers: sweep.workers,
+        warmup_ns: sweep.warmup_ns,
+        duration_ns: sweep.duration_ns,
+        max_attempts: sweep.max_attempts,
         seed: plan::trial_seed(study.seed, key),
         drain_ns: DRAIN_NS,
-        max_events: study.sweep.events,
+        max_events: sweep.events,
         time_statements: false,
         tolerance: Tolerance::All,
     }

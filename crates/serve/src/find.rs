@@ -54,12 +54,10 @@ impl Found {
         self.study.as_ref().filter(|s| !s.imported).map(|s| s.trials_planned() as usize)
     }
 
-    /// How long warm-up and measured window of a trial are, in milliseconds; `None` without a study, and where a number of
-    /// transactions ends the window.
-    pub(super) fn times_ms(&self) -> Option<[u64; 2]> {
-        self.study
-            .as_ref()
-            .filter(|s| s.sweep.duration_ns < NO_LIMIT_NS)
-            .map(|s| [s.sweep.warmup_ns, s.sweep.duration_ns].map(|ns| ns / 1_000_000))
+    /// How long warm-up and measured window of a trial of this workload are, in milliseconds; `None` without a study, and where a
+    /// number of transactions ends the window.
+    pub(super) fn times_ms(&self, workload: &str) -> Option<[u64; 2]> {
+        let sweep = self.study.as_ref()?.sweep_of(workload);
+        (sweep.duration_ns < NO_LIMIT_NS).then(|| [sweep.warmup_ns, sweep.duration_ns].map(|ns| ns / 1_000_000))
     }
 }

@@ -110,7 +110,8 @@ fn answer(root: &Path, summaries: &Summaries, request: &Request) -> Answer {
         "/studies" => Answer::page(studies::two(&found, request.value("old"), request.value("new"))),
         "/live" => study().map_or_else(missing, |f| Answer::page(pages::live(f))),
         "/live.json" => {
-            study().map_or_else(missing, |f| Answer::ok("application/json", watch::json(&f.folder, f.times_ms()).to_string()))
+            let json = |f: &Found| watch::json(&f.folder, &|workload| f.times_ms(workload)).to_string();
+            study().map_or_else(missing, |f| Answer::ok("application/json", json(f)))
         }
         _ => missing(),
     }

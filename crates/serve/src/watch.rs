@@ -22,15 +22,18 @@ const SECONDS: usize = 300;
 /// Seconds without a line after which a run counts as gone.
 const SILENCE_S: u64 = 30;
 
-/// What the page shows; `times_ms` are warm-up and window of a trial.
-pub(super) fn json(folder: &Path, times_ms: Option<[u64; 2]>) -> Value {
+/// Warm-up and window of a trial of a workload, in milliseconds.
+type TimesMs<'a> = &'a dyn Fn(&str) -> Option<[u64; 2]>;
+
+/// What the page shows.
+pub(super) fn json(folder: &Path, times_ms: TimesMs<'_>) -> Value {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_millis() as u64);
     state(&end(&folder.join(LIVE_FILE)).unwrap_or_default(), now, times_ms)
 }
 
 /// Whether a run writes to the folder now.
 pub(super) fn runs(folder: &Path) -> bool {
-    json(folder, None)["state"] == "running"
+    json(folder, &|_| None)["state"] == "running"
 }
 
 /// The last whole lines of a file.
@@ -44,7 +47,7 @@ fn end(path: &Path) -> Option<String> {
     Some(if length > END { text.split_once('\n').map(|(_, rest)| rest.to_owned()).unwrap_or_default() } else { text })
 }
 
-fn state(text: &str, now_ms: u64, times_ms: Option<[u64; 2]>) -> Value {
+fn state(text: &str, now_ms: u64, times_ms: TimesMs<'_>) -> Value {
     let lines: Vec<Line> = text.lines().filter_map(|l| serde_json::from_str(l).ok()).collect();
     let Some(last) = lines.last() else { return json!({ "state": "never ran" }) };
     let age_s = now_ms.saturating_sub(last.at_ms) / 1000;
@@ -69,7 +72,7 @@ fn state(text: &str, now_ms: u64, times_ms: Option<[u64; 2]>) -> Value {
                 out["position"] = json!(position);
                 out["left_s"] = json!(left_s);
                 (at, finished) = (*position, position.saturating_sub(1));
-                if let Some(times) = times_ms.filter(|_| !matches!(last.event, Event::Ended)) {
+                if let Some(times) = times_ms(&trial.workload).filter(|_| !matches!(last.event, Event::Ended)) {
                     (out["part"], out["phase"]) = part(second, times);
                 }
                 seconds.push(Second { at_ms: line.at_ms, trial, second });
@@ -84,7 +87,7 @@ fn state(text: &str, now_ms: u64, times_ms: Option<[u64; 2]>) -> Value {
     out["finished"] = json!(finished);
     out["done"] = json!(done.split_off(done.len().saturating_sub(20)));
     let shown = seconds.split_off(seconds.len().saturating_sub(SECONDS));
-    out["drawings"] = drawings(&shown, times_ms.map(|[_, window]| window));
+    out["drawings"] = drawings(&shown, &|workload| times_ms(workload).map(|[_, window]| window));
     out
 }
 
@@ -113,16 +116,16 @@ mod tests {
         let second = r#"{"start_ms":0,"length_ms":500,"transactions":50,"statements":0,"errors":1,"p50_ns":0,"p95_ns":2000000,"p99_ns":0,"max_ns":0}"#;
         let line = format!(r#"{{"at_ms":2000,"event":"second","trial":{trial},"position":2,"left_s":60,"second":{second}}}"#);
         let text = format!("{began}\n{line}\n{{\"at_ms\":");
-        let found = state(&text, 3000, None);
+        let found = state(&text, 3000, &|_| None);
         assert_eq!((&found["state"], &found["trials"], &found["left_s"]), (&json!("running"), &json!(4), &json!(60)));
         assert_eq!(found["finished"], 1);
         let over = format!("{began}\n{line}\n{{\"at_ms\":2500,\"event\":\"done\",\"trial\":{trial},\"value\":\"5 TPS\"}}");
-        assert_eq!(state(&over, 3000, None)["finished"], 2);
+        assert_eq!(state(&over, 3000, &|_| None)["finished"], 2);
         let newest = |name: &str| found["drawings"][name]["newest"].clone();
         assert_eq!((newest("throughput"), newest("p95_ms"), newest("errors")), (json!(100.0), json!(2.0), json!(2.0)));
-        assert_eq!(state(&text, 60_000, None)["state"], "silent");
-        assert_eq!(state(&format!("{began}\n{{\"at_ms\":1,\"event\":\"ended\"}}"), 5000, None)["state"], "ended");
-        assert_eq!(state("", 0, None)["state"], "never ran");
+        assert_eq!(state(&text, 60_000, &|_| None)["state"], "silent");
+        assert_eq!(state(&format!("{began}\n{{\"at_ms\":1,\"event\":\"ended\"}}"), 5000, &|_| None)["state"], "ended");
+        assert_eq!(state("", 0, &|_| None)["state"], "never ran");
     }
 
     #[test]

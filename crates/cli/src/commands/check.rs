@@ -1,7 +1,7 @@
 //! `perbuck check STUDY`
 
 use perbuck_console::{Display, TRIAL_STOPS, print, print_json, stop_on_signal};
-use perbuck_core::study::Study;
+use perbuck_core::study::{Study, Sweep};
 use perbuck_core::units::duration_text;
 use perbuck_lab::estimate::Estimate;
 use perbuck_lab::inputs::Inputs;
@@ -55,15 +55,25 @@ fn imported(study: &Study) -> String {
     format!("{contenders} contenders and {workloads} workloads; `perbuck import` reads their logs\n")
 }
 
+/// Points and trials of each, of all workloads together where they are alike.
+fn points(study: &Study) -> String {
+    let of = |sweep: &Sweep| {
+        let deployments = if sweep.deployments > 1 { format!("{} deployments × ", sweep.deployments) } else { String::new() };
+        format!("{} points × {deployments}{} trials", sweep.levels().len(), sweep.trials)
+    };
+    if study.workloads.iter().all(|w| w.sweep.is_none()) {
+        return format!("{} workloads × {}", study.workloads.len(), of(&study.sweep));
+    }
+    let each: Vec<String> = study.workloads.iter().map(|w| format!("{}: {}", w.name, of(study.sweep_of(&w.name)))).collect();
+    format!("({})", each.join("; "))
+}
+
 fn trials(inputs: &Inputs) -> String {
     let (study, estimate) = (&inputs.study, Estimate::of(inputs));
     let mut out = format!(
-        "{} contenders × {} workloads × {} points × {}{} trials = {} trials of {}, about {} with loads and checks\n",
+        "{} contenders × {} = {} trials of {}, about {} with loads and checks\n",
         study.contenders.len(),
-        study.workloads.len(),
-        study.sweep.points().len(),
-        if study.sweep.deployments > 1 { format!("{} deployments × ", study.sweep.deployments) } else { String::new() },
-        study.sweep.trials,
+        points(study),
         estimate.trials,
         duration_text(estimate.trial.as_nanos() as u64),
         clock_text(estimate.total()),

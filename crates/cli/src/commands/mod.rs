@@ -10,6 +10,7 @@ use perbuck_core::arrivals::Arrivals;
 use perbuck_core::compare::Compared;
 use perbuck_lab::capacity::{CapacityRequest, search_capacity};
 use perbuck_lab::csv::study::{FileOptions, write_study};
+use perbuck_lab::planned::Planned;
 use perbuck_lab::prepare::Preparation;
 use perbuck_lab::registry::Registry;
 use perbuck_lab::run::RunOptions;
@@ -21,7 +22,7 @@ use perbuck_report::text::{self, Screen};
 
 use crate::args::{
     AuditArguments, CapacityArguments, CompareArguments, PrepareArguments, PriceArguments, ReplayArguments, ReportArguments,
-    RunArguments, ServeArguments, VerifyArguments,
+    RunArguments, ServeArguments, StudyArguments, VerifyArguments,
 };
 
 pub(crate) mod check;
@@ -36,6 +37,12 @@ pub(crate) mod reference;
 pub(crate) fn screen() -> Screen {
     let pipe = Screen::default();
     Screen { columns: perbuck_console::columns().unwrap_or(pipe.columns), colour: perbuck_console::colour() }
+}
+
+pub(crate) fn plan(arguments: &PriceArguments) -> Result<(), LabError> {
+    let StudyArguments { path, prices } = &arguments.study;
+    let planned = Planned::of(&perbuck_lab::inputs::read_to_measure(path, prices.as_deref(), Registry::default())?);
+    print_either(arguments.json, &planned, || planned.text())
 }
 
 pub(crate) fn price(arguments: &PriceArguments) -> Result<(), LabError> {

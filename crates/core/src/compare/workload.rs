@@ -44,15 +44,15 @@ pub(super) fn measured(
 ) -> Result<Judged, Refusal> {
     let mine: Vec<&RunRecord> = records.iter().filter(|r| r.key.workload == spec.name).collect();
     let metric = metric_of(spec, &mine);
-    let levels = levels(study, &mine);
+    let levels = levels(study, &spec.name, &mine);
     let points = points::points(study, &levels, &mine, &metric, design).map_err(|reason| Refusal { reason, insist: None })?;
     Ok(judged(study, spec, metric, points, &levels, bills, design))
 }
 
 /// The points of a workload: those of the sweep, of imported trials those that its logs hold.
-fn levels(study: &Study, mine: &[&RunRecord]) -> Vec<u32> {
+fn levels(study: &Study, workload: &str, mine: &[&RunRecord]) -> Vec<u32> {
     let held = |level: &u32| !study.imported || mine.iter().any(|r| r.key.level() == *level);
-    study.sweep.levels().iter().copied().filter(held).collect()
+    study.sweep_of(workload).levels().iter().copied().filter(held).collect()
 }
 
 /// The metric that a study names, else that of its records, where all of them hold it. A record's own declaration goes before the

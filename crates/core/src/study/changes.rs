@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::study::{Contender, Reset, Study, WorkloadSpec};
+use crate::study::{Contender, Study, Sweep, WorkloadSpec};
 use crate::units::duration_text;
 
 impl Study {
@@ -43,7 +43,7 @@ impl Study {
         put("sweep.phases", (!s.phases.is_empty()).then(|| format!("{:?}", s.phases)));
         put("sweep.rate", s.is_open().then(|| format!("{:?} arrivals", s.arrivals).to_lowercase()));
         contenders.into_iter().for_each(|c| of_contender(c, &mut put));
-        self.workloads.iter().for_each(|w| of_workload(w, &mut put));
+        self.workloads.iter().for_each(|w| of_workload((w, s), &mut put));
         keys
     }
 }
@@ -68,22 +68,17 @@ fn of_contender(contender: &Contender, put: &mut dyn FnMut(&str, Option<String>)
     }
 }
 
-fn of_workload(workload: &WorkloadSpec, put: &mut dyn FnMut(&str, Option<String>)) {
+fn of_workload((workload, whole): (&WorkloadSpec, &Sweep), put: &mut dyn FnMut(&str, Option<String>)) {
     let mut own = |key: &str, value: Option<String>| put(&format!("workload {}.{key}", workload.name), value);
     own("kind", Some(workload.kind.value.clone()));
     own("database", workload.database.clone());
-    own("reset", workload.reset.map(|reset| word_of(reset).to_owned()));
+    own("reset", workload.reset.map(|reset| reset.word().to_owned()));
     for (name, value) in &workload.parameters {
         own(name, Some(value.value.to_string()));
     }
-}
-
-fn word_of(reset: Reset) -> &'static str {
-    match reset {
-        Reset::Never => "never",
-        Reset::PerBlock => "per-block",
-        Reset::PerTrial => "per-trial",
-    }
+    let Some(sweep) = &workload.sweep else { return };
+    own("warmup", (sweep.warmup_ns != whole.warmup_ns).then(|| duration_text(sweep.warmup_ns)));
+    own("duration", (sweep.duration_ns != whole.duration_ns).then(|| duration_text(sweep.duration_ns)));
 }
 
 #[cfg(test)]

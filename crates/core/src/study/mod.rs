@@ -10,6 +10,7 @@ mod published;
 mod read;
 mod results_csv;
 mod server;
+mod sweep;
 mod transactions;
 
 use std::collections::BTreeMap;
@@ -18,13 +19,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use self::server::{ServerSpec, is_variable_name};
+pub use self::sweep::{NO_LIMIT_NS, Sweep};
 pub use self::transactions::TransactionChoice;
-use crate::arrivals::Arrivals;
 pub use crate::bill::Rounding;
-use crate::load_model::{LoadModel, Phase, PhaseLoad};
 use crate::metric::Metric;
 pub use crate::toml_reader::{Located, Scalar};
-use crate::units::{MicroUsd, Seed, TEN_YEARS_NS};
+use crate::units::{MicroUsd, Seed};
 use crate::workload_kind::WorkloadKind;
 pub use costs::{Discount, Fee, FeeTerms, Payment, Scenario, SnapshotRule, Traffic, TrafficAmount};
 pub use published::{AuditSpec, Claim, PrintedNumber, Published, ResultRow, Rule};
@@ -204,6 +204,8 @@ pub struct WorkloadSpec {
     pub metric: Option<Metric>,
     /// How its points become one number; `None` is the rule of the study.
     pub summary: Option<Summary>,
+    /// The sweep of the study with what this workload has of its own; `None` where that is nothing.
+    pub sweep: Option<Sweep>,
     /// Its weight in the geometric mean over all workloads; above 0.
     pub weight: f64,
     /// Everything else of its table.
@@ -223,73 +225,13 @@ pub enum Reset {
     PerTrial,
 }
 
-/// Which points are measured and how long.
-#[derive(Debug, Clone)]
-pub struct Sweep {
-    /// Connections of each point, ascending, no doubles; one count where `rates_per_s` or `phases` vary the load. Empty where the
-    /// logs of an imported study say them.
-    pub connections: Vec<u32>,
-    /// Open loop: transactions per second of each point, ascending, no doubles; empty is closed loop.
-    pub rates_per_s: Vec<u32>,
-    /// How the intended starts of an open loop lie in time.
-    pub arrivals: Arrivals,
-    /// The load of one point in phases, all rates or all connections; empty is a constant load.
-    pub phases: Vec<Phase>,
-    /// Time before the measured window, in nanoseconds.
-    pub warmup_ns: u64,
-    /// The measured window, in nanoseconds.
-    pub duration_ns: u64,
-    /// Blocks: how often each point is measured on each contender, in each deployment.
-    pub trials: u32,
-    /// How often every contender is deployed.
-    pub deployments: u32,
-    /// Idle time before each trial, in nanoseconds.
-    pub cooldown_ns: u64,
-    /// Load threads; `None` is what the machine has.
-    pub workers: Option<u32>,
-    /// How often one transaction is tried before it is given up, at least 1.
-    pub max_attempts: u32,
-    /// The window ends early with the last of so many transactions.
-    pub events: Option<u64>,
-    /// Whether a user started the trials one by one (`perbuck sysbench`), so that they come in no shuffled blocks and have
-    /// seeds of their own.
-    pub collected: bool,
-}
-
-/// The window of a trial that only its number of transactions ends: ten years.
-pub const NO_LIMIT_NS: u64 = TEN_YEARS_NS;
-
-impl Sweep {
-    /// Whether transactions are due by a schedule.
-    pub fn is_open(&self) -> bool {
-        !self.rates_per_s.is_empty() || self.phases.iter().any(|p| matches!(p.load, PhaseLoad::Rate { .. }))
-    }
-
-    /// What varies from point to point: rates if there are any, else connections.
-    pub fn levels(&self) -> &[u32] {
-        if self.rates_per_s.is_empty() { &self.connections } else { &self.rates_per_s }
-    }
-
-    /// The unit of [`Self::levels`], for tables and axes.
-    pub fn level_unit(&self) -> &'static str {
-        if self.rates_per_s.is_empty() { "connections" } else { "transactions/s offered" }
-    }
-
-    /// The points: connections and rate.
-    pub fn points(&self) -> Vec<(u32, Option<u32>)> {
-        if self.rates_per_s.is_empty() {
-            return self.connections.iter().map(|c| (*c, None)).collect();
-        }
-        let connections = self.connections.first().copied().unwrap_or(1);
-        self.rates_per_s.iter().map(|r| (connections, Some(*r))).collect()
-    }
-
-    /// How load is applied at a point.
-    pub fn load_model(&self, rate_per_s: Option<u32>) -> LoadModel {
-        match rate_per_s {
-            Some(rate) => LoadModel::rate(rate, self.arrivals, self.warmup_ns + self.duration_ns),
-            None if self.phases.is_empty() => LoadModel::closed(),
-            None => LoadModel::phased(&self.phases, self.arrivals, self.warmup_ns),
+impl Reset {
+    /// Its word in a study.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Never => "never",
+            Self::PerBlock => "per-block",
+            Self::PerTrial => "per-trial",
         }
     }
 }
@@ -340,6 +282,17 @@ impl Study {
         self.contenders.iter().position(|c| c.name == name)
     }
 
+    /// The sweep of a workload.
+    pub fn sweep_of(&self, workload: &str) -> &Sweep {
+        self.workload(workload).and_then(|w| w.sweep.as_ref()).unwrap_or(&self.sweep)
+    }
+
+    /// The most connections at the same time in any trial.
+    pub fn most_connections(&self) -> u32 {
+        let all = self.workloads.iter().map(|w| self.sweep_of(&w.name)).flat_map(|sweep| &sweep.connections);
+        all.copied().max().unwrap_or(0)
+    }
+
     /// The workload of that name.
     pub fn workload(&self, name: &str) -> Option<&WorkloadSpec> {
         self.workloads.iter().find(|w| w.name == name)
@@ -369,6 +322,7 @@ impl Study {
             reset: None,
             metric: None,
             summary: None,
+            sweep: None,
             weight: 1.0,
             parameters: parameters.iter().map(|(key, value)| (key.clone(), Located { value: value.clone(), line: 0 })).collect(),
             line: 0,

@@ -11,16 +11,17 @@ use super::published::{check_results, read_audit, read_results};
 use super::server::{read_server, read_server_settings};
 use super::transactions::read_transactions;
 use super::{
-    Contender, Decision, Node, PriceBasis, Reset, Rounding, STUDY_SCHEMA, SnapshotRule, Study, Summary, Sweep, Volume,
-    WorkloadSpec,
+    Contender, Decision, Node, PriceBasis, Reset, Rounding, STUDY_SCHEMA, SnapshotRule, Study, Sweep, Volume, WorkloadSpec,
 };
 
 mod decision;
 mod imported;
+mod summary;
 mod sweep;
 
 use decision::read_decision;
-use sweep::read_sweep;
+use summary::{check_summaries, read_over, read_summary};
+use sweep::{Own, read_own, read_sweep};
 
 /// The widest count of anything that a study may ask for; far above every machine, and safe in 32 bits.
 pub(super) const MANY: i64 = 1_000_000;
@@ -74,7 +75,7 @@ fn read_root(root: &Section<'_>, kinds: &Kinds) -> Option<Study> {
         imported::check(root, given, sweep);
     }
     let measured = sweep.as_ref().filter(|_| published.is_none() && given);
-    let summary = read_summary(root, measured);
+    let summary = read_summary(root);
     let decision = root.table("decision").map_or_else(Decision::default, |s| read_decision(&s));
     root.finish();
     let mut contenders = contenders?;
@@ -84,9 +85,9 @@ fn read_root(root: &Section<'_>, kinds: &Kinds) -> Option<Study> {
     if let Some(control) = control {
         contenders.extend(read_control(root, &control, &contenders, published.is_some()));
     }
-    let mut workloads = workloads?;
-    for w in &workloads {
-        check_points(root, w.summary.as_ref(), measured, w.line);
+    let mut workloads = give_sweeps(root, workloads?, sweep.as_ref());
+    if let Some(measured) = measured {
+        check_summaries(root, summary.as_ref(), &workloads, measured);
     }
     if let (Some(published), Some(summary)) = (&published, &summary) {
         let names: Vec<&str> = contenders.iter().map(|c| c.name.as_str()).collect();
@@ -132,6 +133,15 @@ fn few_enough(root: &Section<'_>, study: &Study) -> bool {
         root.report("sweep", message, "lower `trials`, or divide it into several studies");
     }
     few
+}
+
+/// Each workload gets the sweep of the study with what it has of its own.
+fn give_sweeps(root: &Section<'_>, workloads: Vec<(WorkloadSpec, Own)>, sweep: Option<&Sweep>) -> Vec<WorkloadSpec> {
+    let each = |(spec, own): (WorkloadSpec, Own)| {
+        let sweep = sweep.and_then(|sweep| own.over(root, sweep, spec.line));
+        WorkloadSpec { sweep, ..spec }
+    };
+    workloads.into_iter().map(each).collect()
 }
 
 /// The metric of `[summary]` goes to every workload that names none of its own.
@@ -331,55 +341,26 @@ fn read_volume(s: &Section<'_>) -> Option<Volume> {
     Some(Volume { kind, size_gb, iops, throughput_mib_s, usd_per_month, count, daily_snapshots, daily_change_gb, line })
 }
 
-fn read_workload(s: &Section<'_>, kinds: &Kinds) -> Option<WorkloadSpec> {
+fn read_workload(s: &Section<'_>, kinds: &Kinds) -> Option<(WorkloadSpec, Own)> {
     let name = s.required_text("name", "\"small\"").and_then(|n| path_safe(s, "name", n));
     let kind = s.required_text("kind", "\"sysbench\"");
     let database = s.text("database").and_then(|d| path_safe(s, "database", d));
-    let reset = word(s, "reset", &[("never", Reset::Never), ("per-block", Reset::PerBlock), ("per-trial", Reset::PerTrial)]);
+    let reset = word(s, "reset", &[Reset::Never, Reset::PerBlock, Reset::PerTrial].map(|reset| (reset.word(), reset)));
     let known = kind.as_ref().and_then(|kind| WorkloadKind::named(kinds, &kind.value));
     let metric = read_metric(s, kinds, known);
     let summary = read_over(s);
     let weight = s.number("weight", 0.0, 1e6).map_or(1.0, |v| v.value);
+    let own = read_own(s);
     let parameters = s.remaining_scalars();
     let (name, kind, line) = (name?, kind?, s.line());
-    Some(WorkloadSpec { name, kind, known, database, reset, metric, summary, weight, parameters, line })
+    let spec = WorkloadSpec { name, kind, known, database, reset, metric, summary, sweep: None, weight, parameters, line };
+    Some((spec, own))
 }
 
 /// A metric by its name. One that only another kind has is left to the caller, who can say what the workload lacks.
 fn read_metric(s: &Section<'_>, kinds: &Kinds, known: Option<&'static WorkloadKind>) -> Option<Metric> {
     let words: Vec<_> = workload_kind::metrics(kinds, known).into_iter().map(|m| (m.name.as_ref(), m)).collect();
     word(s, "metric", &words).cloned()
-}
-
-fn read_summary(root: &Section<'_>, sweep: Option<&Sweep>) -> Option<Summary> {
-    let Some(s) = root.table("summary") else { return Some(Summary::Peak) };
-    // Read by the caller for each workload; asked for here so that it is known.
-    s.has("metric");
-    let summary = read_over(&s);
-    check_points(root, summary.as_ref(), sweep, s.line_of("over"));
-    s.finish();
-    Some(summary.unwrap_or(Summary::Peak))
-}
-
-/// `over`: a list of points, or "peak"; `None` where it is not there.
-fn read_over(s: &Section<'_>) -> Option<Summary> {
-    if s.is_text("over") {
-        return word(s, "over", &[("peak", ())]).map(|()| Summary::Peak);
-    }
-    let list = s.ints("over", 1..=MANY)?;
-    if list.value.is_empty() {
-        s.report("over", "`over` is empty", "give counts of `sweep.connections`, or \"peak\"");
-    }
-    Some(Summary::MeanOver(list.value.iter().map(|v| *v as u32).collect()))
-}
-
-/// Reports a point of a summary that the sweep does not measure.
-fn check_points(root: &Section<'_>, summary: Option<&Summary>, sweep: Option<&Sweep>, line: usize) {
-    let (Some(Summary::MeanOver(over)), Some(sweep)) = (summary, sweep) else { return };
-    if let Some(missing) = over.iter().find(|c| sweep.levels().binary_search(c).is_err()) {
-        let message = format!("`over` names {missing}, which the sweep does not measure");
-        root.file().report(line, message, "name only counts of `sweep.connections`, or rates of `sweep.rate`");
-    }
 }
 
 #[cfg(test)]

@@ -70,7 +70,7 @@ impl Terms {
             ));
         }
         let arrivals = request.arrivals.unwrap_or(study.sweep.arrivals);
-        let most = study.sweep.connections.iter().max().copied().unwrap_or(1);
+        let most = study.most_connections().max(1);
         let connections = request.connections.unwrap_or(most);
         let warmup_ns = request.warmup_ns.unwrap_or(study.sweep.warmup_ns);
         Ok(Self { rule, starts, connections, warmup_ns, duration_ns, arrivals })

@@ -218,8 +218,8 @@ impl Check<'_> {
 
     /// Points that a workload has no room for.
     pub(super) fn too_many_connections(&mut self, study: &Study, plans: &[Plan]) {
-        let most = study.sweep.connections.iter().copied().max().unwrap_or(0);
         for (spec, plan) in study.workloads.iter().zip(plans) {
+            let most = study.sweep_of(&spec.name).connections.iter().copied().max().unwrap_or(0);
             if let Some((limit, parameter)) = plan.connections_max().filter(|(limit, _)| *limit < most) {
                 let line = spec.parameters.get(parameter).map_or(spec.line, |p| p.line);
                 let message = format!("workload `{}`: `{parameter}` is {limit}, and the sweep has {most} connections", spec.name);

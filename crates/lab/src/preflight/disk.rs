@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use perbuck_core::study::{Sweep, WorkloadSpec};
 use perbuck_observe::{Room, room};
 
 use super::Request;
@@ -42,11 +43,13 @@ impl Disks {
     /// The disks that are too small. What is counted is less than what a database will need: its indexes and its log are left out.
     pub(super) fn problems(mut self, inputs: &Inputs, request: Request<'_>) -> Vec<LabError> {
         if let Some(results) = request.results {
-            let sweep = &inputs.study.sweep;
+            let study = &inputs.study;
             // Where a number of transactions ends a trial, its length is not known.
-            let window_ns = if sweep.events.is_some() { 0 } else { sweep.duration_ns };
-            let seconds = sweep.warmup_ns.saturating_add(window_ns) / 1_000_000_000;
-            let records = inputs.study.trials_planned().saturating_mul(seconds).saturating_mul(RECORD_SECOND);
+            let window_ns = |sweep: &Sweep| if sweep.events.is_some() { 0 } else { sweep.duration_ns };
+            let seconds = |sweep: &Sweep| sweep.warmup_ns.saturating_add(window_ns(sweep)) / 1_000_000_000;
+            let of = |w: &WorkloadSpec| study.trials_of(&w.name).saturating_mul(seconds(study.sweep_of(&w.name)));
+            let seconds = study.workloads.iter().map(of).fold(0, u64::saturating_add);
+            let records = seconds.saturating_mul(RECORD_SECOND);
             self.take("records", results, records);
         }
         let too_small = |disk: &&Disk| !disk.room.compresses && disk.bytes > disk.room.free_bytes;
@@ -72,7 +75,7 @@ impl Disk {
     }
 }
 
-fn megabytes(bytes: u64) -> String {
+pub(crate) fn megabytes(bytes: u64) -> String {
     format!("{} MB", perbuck_core::units::thousands(bytes / 1_000_000))
 }
 

@@ -118,7 +118,7 @@ fn start(
     let kind = Kind::named(&spec.kind.value).ok_or_else(|| LabError::usage(format!("{who}: no such server"), ""))?;
     let programs = find::all(&who, (kind, &spec.parts()), spec.program.as_ref().map(|p| p.value.as_str()))?;
     let parent = parent(spec);
-    let connections = study.sweep.connections.iter().copied().max().unwrap_or(0) + SPARE_CONNECTIONS;
+    let connections = study.most_connections() + SPARE_CONNECTIONS;
     let order =
         instance::Order { who: &who, kind, spec, programs: &programs, parent: &parent, databases: databases(study), connections };
     progress.passing(&format!("{who}: starting {kind}"));

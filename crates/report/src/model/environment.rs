@@ -177,7 +177,7 @@ fn joined(values: &BTreeSet<String>) -> String {
 pub(super) fn records_by_point<'a>(all: &Context<'a>) -> Vec<(&'a str, &'a str, u32, Vec<&'a RunRecord>)> {
     let mut out = Vec::new();
     for w in &all.study.workloads {
-        for level in all.study.sweep.levels() {
+        for level in all.study.sweep_of(&w.name).levels() {
             for c in &all.study.contenders {
                 out.push((w.name.as_str(), c.name.as_str(), *level, all.trials_of(&w.name, &c.name, *level)));
             }

@@ -4,7 +4,7 @@ use perbuck_core::arrivals::Arrivals;
 use perbuck_core::compare::WorkloadResult;
 use perbuck_core::load_model::Phase;
 use perbuck_core::run_record::RunRecord;
-use perbuck_core::study::Sweep;
+use perbuck_core::study::{Study, Sweep};
 use perbuck_core::units::{duration_text, thousands};
 
 use super::Context;
@@ -71,18 +71,30 @@ pub(super) fn points_of<'a>(all: &Context<'a>, w: &WorkloadResult) -> Vec<(u32, 
 }
 
 /// How load is applied, where it is not simply a closed loop of so many connections.
-pub(super) fn load_text(sweep: &Sweep) -> Option<String> {
+pub(super) fn load_text(study: &Study) -> Option<String> {
+    let sweep = &study.sweep;
     let phases = || format!("{} phases: {}", sweep.phases.len(), phases_text(&sweep.phases));
     if sweep.is_open() {
         let starts = match sweep.arrivals {
             Arrivals::Poisson => "a Poisson process",
             Arrivals::Uniform => "an even schedule",
         };
-        let most = thousands(u64::from(sweep.connections.first().copied().unwrap_or(1)));
+        let (least, most) = in_flight(study);
+        let most = if least < most {
+            format!("{} to {}", thousands(least.into()), thousands(most.into()))
+        } else {
+            thousands(most.into())
+        };
         let text = format!("open loop: transactions are due by {starts}; at most {most} are in flight");
         return Some(if sweep.phases.is_empty() { text } else { format!("{text}; {}", phases()) });
     }
     (!sweep.phases.is_empty()).then(|| format!("closed loop in {}", phases()))
+}
+
+/// The most transactions in flight of an open loop, of the workload with fewest and of that with most.
+pub(super) fn in_flight(study: &Study) -> (u32, u32) {
+    let all = || study.workloads.iter().filter_map(|w| study.sweep_of(&w.name).connections.first().copied());
+    (all().min().unwrap_or(1), all().max().unwrap_or(1))
 }
 
 /// `30 s at 500/s, 1 min at 500/s to 2000/s`.
@@ -93,33 +105,41 @@ pub(super) fn phases_text(phases: &[Phase]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use perbuck_core::study::Study;
+    use perbuck_core::study::WorkloadSpec;
 
     use super::*;
 
-    fn sweep(lines: &str) -> Sweep {
+    fn study(lines: &str) -> Study {
         let start = "schema = 1\nname = \"s\"\n[[contender]]\nname = \"a\"\n[[workload]]\nname = \"w\"\nkind = \"sysbench\"\n";
-        Study::read("s.toml", &format!("{start}[sweep]\n{lines}\n"), &[]).unwrap().sweep
+        Study::read("s.toml", &format!("{start}[sweep]\n{lines}\n"), &[]).unwrap()
     }
 
     #[test]
     fn points_are_called_what_they_are() {
-        let closed = sweep("connections = [1, 8]");
-        assert_eq!(Words::of(&closed).even(), "connections (measured counts at equal steps)");
+        let closed = study("connections = [1, 8]");
+        assert_eq!(Words::of(&closed.sweep).even(), "connections (measured counts at equal steps)");
         assert_eq!(load_text(&closed), None);
-        let open = sweep("rate = [100, 200]\nconnections = [1500]\narrivals = \"uniform\"");
-        assert_eq!(Words::of(&open).unit, "transactions/s offered");
+        let open = study("rate = [100, 200]\nconnections = [1500]\narrivals = \"uniform\"");
+        assert_eq!(Words::of(&open.sweep).unit, "transactions/s offered");
         let text = "open loop: transactions are due by an even schedule; at most 1,500 are in flight";
         assert_eq!(load_text(&open).unwrap(), text);
+        // A workload may have another limit.
+        let mut other = open.clone();
+        other.workloads.push(WorkloadSpec {
+            name: "x".to_owned(),
+            sweep: Some(closed.sweep.clone()),
+            ..open.workloads[0].clone()
+        });
+        assert!(load_text(&other).unwrap().ends_with("at most 1 to 1,500 are in flight"));
     }
 
     #[test]
     fn phases_are_told_in_order() {
-        let closed = sweep("phases = [{ time = \"60s\", connections = 1 }, { time = \"2m\", connections = 64 }]");
+        let closed = study("phases = [{ time = \"60s\", connections = 1 }, { time = \"2m\", connections = 64 }]");
         assert_eq!(load_text(&closed).unwrap(), "closed loop in 2 phases: 60 s at 1 connection and 2 min at 64 connections");
         let open =
-            sweep("connections = [8]\nphases = [{ time = \"30s\", rate = 500 }, { time = \"30s\", rate = 500, to = 2000 }]");
+            study("connections = [8]\nphases = [{ time = \"30s\", rate = 500 }, { time = \"30s\", rate = 500, to = 2000 }]");
         assert!(load_text(&open).unwrap().ends_with("; 2 phases: 30 s at 500/s and 30 s at 500/s to 2000/s"));
-        assert_eq!(Words::of(&open).head, "Connections, at most");
+        assert_eq!(Words::of(&open.sweep).head, "Connections, at most");
     }
 }

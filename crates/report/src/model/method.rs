@@ -5,9 +5,10 @@ use perbuck_core::stats::Design;
 use perbuck_core::study::{NO_LIMIT_NS, SnapshotRule, Sweep};
 use perbuck_core::units::{duration_text, thousands};
 
-use super::levels::phases_text;
+use super::levels::{in_flight, phases_text};
 use super::{Context, rounding_text};
 use crate::document::Block;
+use crate::escape::clean;
 use crate::number::{counted, percent};
 
 pub(super) fn section(all: &Context<'_>) -> Vec<Block> {
@@ -25,21 +26,31 @@ fn measurements(all: &Context<'_>) -> Vec<String> {
     if all.study.imported {
         return imported(&confidence, interval_of_ratio(all, &confidence));
     }
-    let mut out = vec![
-        format!(
-            "Each point is measured {} on each contender: {} of warm-up, then a measured window {}.",
-            times(sweep),
-            duration_text(sweep.warmup_ns),
-            window(sweep)
-        ),
+    let mut out: Vec<String> = sweeps(all).into_iter().map(|(whose, sweep)| measured(&whose, sweep)).collect();
+    let points = out.len();
+    out.extend([
         order(all),
         operations(sweep).to_owned(),
         "Percentiles come from the merged histograms of all trials of a point; nothing is an average of seconds.".to_owned(),
         format!("The interval of a point's mean is Student's {confidence} interval over its {units}."),
         interval_of_ratio(all, &confidence),
-    ];
-    out.splice(1..1, load(sweep));
+    ]);
+    out.splice(points..points, load(all));
     out
+}
+
+/// Every sweep, with whose points it has: those of all workloads, or of some.
+fn sweeps<'a>(all: &Context<'a>) -> Vec<(String, &'a Sweep)> {
+    let workloads = &all.study.workloads;
+    let own = workloads.iter().filter_map(|w| Some((format!("Each point of {}", clean(&w.name)), w.sweep.as_ref()?)));
+    let whose = if workloads.iter().any(|w| w.sweep.is_some()) { "Each other point" } else { "Each point" };
+    let shared = workloads.iter().any(|w| w.sweep.is_none()).then(|| (whose.to_owned(), &all.study.sweep));
+    own.chain(shared).collect()
+}
+
+fn measured(whose: &str, sweep: &Sweep) -> String {
+    let (times, warmup, window) = (times(sweep), duration_text(sweep.warmup_ns), window(sweep));
+    format!("{whose} is measured {times} on each contender: {warmup} of warm-up, then a measured window {window}.")
 }
 
 /// How the numbers of imported trials are made.
@@ -110,8 +121,8 @@ fn operations(sweep: &Sweep) -> &'static str {
 }
 
 /// How the load is applied, where it is not a closed loop of so many connections.
-fn load(sweep: &Sweep) -> Vec<String> {
-    let mut out = Vec::new();
+fn load(all: &Context<'_>) -> Vec<String> {
+    let (sweep, mut out) = (&all.study.sweep, Vec::new());
     if !sweep.phases.is_empty() {
         out.push(format!(
             "The window has phases: {}. The warm-up has the load with which the first one begins. A transaction counts in the phase in \
@@ -124,8 +135,9 @@ fn load(sweep: &Sweep) -> Vec<String> {
             Arrivals::Poisson => "like those of independent users (a Poisson process)",
             Arrivals::Uniform => "evenly",
         };
-        let most = match sweep.connections.first() {
-            Some(n) if *n > 1 => format!("{} are", counted(*n as usize, "transaction")),
+        let most = match in_flight(all.study) {
+            (least, most) if least < most => format!("{least} to {most} transactions, by workload, are"),
+            (_, most) if most > 1 => format!("{} are", counted(most as usize, "transaction")),
             _ => "1 transaction is".to_owned(),
         };
         out.push(format!(

@@ -297,7 +297,7 @@ fn facts(all: &Context<'_>) -> Vec<(String, String)> {
         ("Decision rule", Some(rule_text(&c.decision))),
         ("Latency objective", objective),
         ("Metric compared", Some(compared(all))),
-        ("Load", levels::load_text(&study.sweep)),
+        ("Load", levels::load_text(study)),
         ("Evidence", Some(evidence)),
         ("Prices", Some(price_basis(all))),
     ];

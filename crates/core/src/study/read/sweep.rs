@@ -1,5 +1,7 @@
 //! The sweep of a study: which loads are measured, how long and how often.
 
+use std::ops::RangeInclusive;
+
 use crate::arrivals::Arrivals;
 use crate::load_model::{HIGHEST_PER_S, Phase, PhaseLoad};
 use crate::study::{NO_LIMIT_NS, Sweep};
@@ -32,11 +34,11 @@ const POINTS: usize = 1000;
 
 pub(super) fn read_sweep(s: &Section<'_>) -> Option<Sweep> {
     let mut sweep = Sweep::default();
-    let counts = distinct(s, "connections", MANY);
+    let counts = distinct(s, "sweep", "connections", MANY);
     if let Some(list) = &counts {
         sweep.connections.clone_from(list);
     }
-    sweep.rates_per_s = distinct(s, "rate", HIGHEST_PER_S.into()).unwrap_or_default();
+    sweep.rates_per_s = distinct(s, "sweep", "rate", HIGHEST_PER_S.into()).unwrap_or_default();
     sweep.arrivals =
         word(s, "arrivals", &[("poisson", Arrivals::Poisson), ("uniform", Arrivals::Uniform)]).unwrap_or(sweep.arrivals);
     let phases = s.each("phases", read_phase);
@@ -49,12 +51,9 @@ pub(super) fn read_sweep(s: &Section<'_>) -> Option<Sweep> {
     }
     if let Some(ns) = s.duration_ns("duration") {
         sweep.duration_ns = ns.value;
-        if ns.value < 100_000_000 {
-            let help = "give at least \"100ms\"; minutes for a result to publish";
-            s.report("duration", "`sweep.duration` is too short to measure anything", help);
-        }
+        long_enough(s, "sweep", ns.value);
     }
-    sweep.trials = s.count("trials", 1..=1000).unwrap_or(sweep.trials);
+    sweep.trials = s.count("trials", TRIALS).unwrap_or(sweep.trials);
     sweep.deployments = s.count("deployments", 1..=99).unwrap_or(sweep.deployments);
     sweep.cooldown_ns = s.duration_ns("cooldown").map_or(0, |ns| ns.value);
     sweep.workers = s.count("workers", 1..=4096);
@@ -65,19 +64,83 @@ pub(super) fn read_sweep(s: &Section<'_>) -> Option<Sweep> {
     Some(sweep)
 }
 
+/// Trials of a point.
+const TRIALS: RangeInclusive<i64> = 1..=1000;
+
+fn long_enough(s: &Section<'_>, table: &str, duration_ns: u64) {
+    if duration_ns < 100_000_000 {
+        let help = "give at least \"100ms\"; minutes for a result to publish";
+        s.report("duration", format!("`{table}.duration` is too short to measure anything"), help);
+    }
+}
+
+/// What a workload has in place of the sweep's.
+#[derive(Debug, Default)]
+pub(super) struct Own {
+    connections: Option<Vec<u32>>,
+    rates_per_s: Option<Vec<u32>>,
+    warmup_ns: Option<u64>,
+    duration_ns: Option<u64>,
+    trials: Option<u32>,
+}
+
+pub(super) fn read_own(s: &Section<'_>) -> Own {
+    let duration_ns = s.duration_ns("duration").map(|ns| ns.value);
+    duration_ns.into_iter().for_each(|ns| long_enough(s, "workload", ns));
+    Own {
+        connections: distinct(s, "workload", "connections", MANY),
+        rates_per_s: distinct(s, "workload", "rate", HIGHEST_PER_S.into()),
+        warmup_ns: s.duration_ns("warmup").map(|ns| ns.value),
+        duration_ns,
+        trials: s.count("trials", TRIALS),
+    }
+}
+
+impl Own {
+    /// The sweep of a workload, on this line; `None` where it has nothing of its own.
+    pub(super) fn over(self, root: &Section<'_>, sweep: &Sweep, line: usize) -> Option<Sweep> {
+        let Self { connections, rates_per_s, warmup_ns, duration_ns, trials } = self;
+        let points = connections.is_some() || rates_per_s.is_some();
+        if !points && warmup_ns.is_none() && duration_ns.is_none() && trials.is_none() {
+            return None;
+        }
+        let report = |message: &str, help: &str| root.file().report(line, message, help);
+        if sweep.collected {
+            report("trials that were measured already have their points", "leave out what the workload has of its own");
+        } else if !sweep.phases.is_empty() && (points || duration_ns.is_some()) {
+            report("the phases of the sweep say the load of every workload", "leave out what the workload has of its own");
+        } else if rates_per_s.is_some() && sweep.rates_per_s.is_empty() {
+            report(
+                "a workload has a `rate`, and the sweep has none",
+                "give the sweep a `rate` too: a study is open loop as a whole",
+            );
+        } else if !sweep.rates_per_s.is_empty() && connections.as_ref().is_some_and(|counts| counts.len() != 1) {
+            report("an open loop needs exactly one count of connections", "name one: at most so many transactions are in flight");
+        }
+        Some(Sweep {
+            connections: connections.unwrap_or_else(|| sweep.connections.clone()),
+            rates_per_s: rates_per_s.unwrap_or_else(|| sweep.rates_per_s.clone()),
+            warmup_ns: warmup_ns.unwrap_or(sweep.warmup_ns),
+            duration_ns: duration_ns.unwrap_or(sweep.duration_ns),
+            trials: trials.unwrap_or(sweep.trials),
+            ..sweep.clone()
+        })
+    }
+}
+
 /// A list of counts: ascending, no doubles, not empty.
-fn distinct(s: &Section<'_>, key: &str, most: i64) -> Option<Vec<u32>> {
+fn distinct(s: &Section<'_>, table: &str, key: &str, most: i64) -> Option<Vec<u32>> {
     let list = s.ints(key, 1..=most)?;
     let mut counts: Vec<u32> = list.value.iter().map(|v| *v as u32).collect();
     counts.sort_unstable();
     counts.dedup();
     if counts.is_empty() {
-        s.report(key, format!("`sweep.{key}` is empty"), "give at least one number, such as `[1, 16, 64]`");
+        s.report(key, format!("`{table}.{key}` is empty"), "give at least one number, such as `[1, 16, 64]`");
     } else if counts.len() > POINTS {
-        let message = format!("`sweep.{key}` has {} numbers, above {POINTS}", counts.len());
+        let message = format!("`{table}.{key}` has {} numbers, above {POINTS}", counts.len());
         s.report(key, message, "name fewer, or divide the study");
     } else if counts.len() != list.value.len() {
-        s.report(key, format!("`sweep.{key}` holds a number twice"), "name each number once");
+        s.report(key, format!("`{table}.{key}` holds a number twice"), "name each number once");
     }
     Some(counts)
 }

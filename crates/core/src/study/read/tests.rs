@@ -1,4 +1,5 @@
 use super::*;
+use crate::study::Summary;
 use crate::workload_kind::tests::{KINDS, ORDERS};
 
 const GOOD: &str = include_str!("tests/good.toml");
@@ -41,6 +42,35 @@ fn every_broken_line_is_named() {
         let all = problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n");
         assert!(all.contains(expected), "{bad}: {all}");
         assert!(problems.iter().all(|p| p.line > 0 && !p.help.is_empty()), "{all}");
+    }
+}
+
+#[test]
+fn what_a_workload_cannot_have_of_its_own_is_named() {
+    let own = |own: &str, sweep: &str| {
+        let text = format!(
+            "schema = 1\nname = \"s\"\n[[contender]]\nname = \"a\"\n[[workload]]\nname = \"w\"\nkind = \"k\"\n{own}\n[sweep]\n{sweep}\n"
+        );
+        let read = Study::read("s.toml", &text, &[]).map(|study| study.sweep_of("w").clone());
+        read.map_err(|problems| problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))
+    };
+    assert_eq!(own("rate = [10, 20]", "connections = [8]\nrate = [5]").unwrap().rates_per_s, [10, 20]);
+    assert_eq!(own("connections = [9]\nwarmup = \"1s\"", "connections = [8]\nrate = [5]").unwrap().connections, [9]);
+    for (lines, sweep, says) in [
+        ("rate = [10]", "connections = [8]", "s.toml:5: a workload has a `rate`, and the sweep has none"),
+        ("connections = [1, 2]", "connections = [8]\nrate = [5]", "needs exactly one count of connections"),
+        ("connections = [1]", "phases = [{ time = \"1s\", connections = 2 }]", "the phases of the sweep say the load"),
+        ("connections = []", "connections = [8]", "`workload.connections` is empty"),
+        ("duration = \"1ms\"", "connections = [8]", "`workload.duration` is too short"),
+        ("trials = 0", "connections = [8]", "trials"),
+        ("connections = [4]\nover = [8]", "connections = [8]", "`over` names 8, which the sweep does not measure"),
+        ("connections = [4]", "connections = [8]\n[summary]\nover = [8]", "`over` names 8, which the sweep does not measure"),
+    ] {
+        let problems = own(lines, sweep).map(|s| s.connections).unwrap_err();
+        assert!(
+            problems.contains(says) && problems.lines().filter(|l| l.contains("s.toml:")).count() == 1,
+            "{lines}: {problems}"
+        );
     }
 }
 

@@ -1,0 +1,76 @@
+//! The sweep of a study, or of one of its workloads.
+
+use crate::arrivals::Arrivals;
+use crate::load_model::{LoadModel, Phase, PhaseLoad};
+use crate::units::TEN_YEARS_NS;
+
+/// Which points are measured and how long.
+#[derive(Debug, Clone)]
+pub struct Sweep {
+    /// Connections of each point, ascending, no doubles; one count where `rates_per_s` or `phases` vary the load. Empty where the
+    /// logs of an imported study say them.
+    pub connections: Vec<u32>,
+    /// Open loop: transactions per second of each point, ascending, no doubles; empty is closed loop.
+    pub rates_per_s: Vec<u32>,
+    /// How the intended starts of an open loop lie in time.
+    pub arrivals: Arrivals,
+    /// The load of one point in phases, all rates or all connections; empty is a constant load.
+    pub phases: Vec<Phase>,
+    /// Time before the measured window, in nanoseconds.
+    pub warmup_ns: u64,
+    /// The measured window, in nanoseconds.
+    pub duration_ns: u64,
+    /// Blocks: how often each point is measured on each contender, in each deployment.
+    pub trials: u32,
+    /// How often every contender is deployed.
+    pub deployments: u32,
+    /// Idle time before each trial, in nanoseconds.
+    pub cooldown_ns: u64,
+    /// Load threads; `None` is what the machine has.
+    pub workers: Option<u32>,
+    /// How often one transaction is tried before it is given up, at least 1.
+    pub max_attempts: u32,
+    /// The window ends early with the last of so many transactions.
+    pub events: Option<u64>,
+    /// Whether a user started the trials one by one (`perbuck sysbench`), so that they come in no shuffled blocks and have
+    /// seeds of their own.
+    pub collected: bool,
+}
+
+/// The window of a trial that only its number of transactions ends: ten years.
+pub const NO_LIMIT_NS: u64 = TEN_YEARS_NS;
+
+impl Sweep {
+    /// Whether transactions are due by a schedule.
+    pub fn is_open(&self) -> bool {
+        !self.rates_per_s.is_empty() || self.phases.iter().any(|p| matches!(p.load, PhaseLoad::Rate { .. }))
+    }
+
+    /// What varies from point to point: rates if there are any, else connections.
+    pub fn levels(&self) -> &[u32] {
+        if self.rates_per_s.is_empty() { &self.connections } else { &self.rates_per_s }
+    }
+
+    /// The unit of [`Self::levels`], for tables and axes.
+    pub fn level_unit(&self) -> &'static str {
+        if self.rates_per_s.is_empty() { "connections" } else { "transactions/s offered" }
+    }
+
+    /// The points: connections and rate.
+    pub fn points(&self) -> Vec<(u32, Option<u32>)> {
+        if self.rates_per_s.is_empty() {
+            return self.connections.iter().map(|c| (*c, None)).collect();
+        }
+        let connections = self.connections.first().copied().unwrap_or(1);
+        self.rates_per_s.iter().map(|r| (connections, Some(*r))).collect()
+    }
+
+    /// How load is applied at a point.
+    pub fn load_model(&self, rate_per_s: Option<u32>) -> LoadModel {
+        match rate_per_s {
+            Some(rate) => LoadModel::rate(rate, self.arrivals, self.warmup_ns + self.duration_ns),
+            None if self.phases.is_empty() => LoadModel::closed(),
+            None => LoadModel::phased(&self.phases, self.arrivals, self.warmup_ns),
+        }
+    }
+}
