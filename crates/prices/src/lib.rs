@@ -28,6 +28,7 @@ mod facts;
 pub mod import;
 mod lint;
 mod overlay;
+pub mod pairs;
 #[cfg(test)]
 mod published;
 mod read;

@@ -1,10 +1,11 @@
-//! `perbuck prices`: lists, shows, checks and compares price lists, and makes new ones from public lists.
+//! `perbuck prices`: lists, shows, checks and compares price lists, finds machines that match, and makes new ones from public lists.
 
 pub(crate) mod args;
 mod diff;
 mod import;
 mod lint;
 mod list;
+mod pairs;
 mod show;
 mod table;
 
@@ -21,6 +22,7 @@ pub(crate) fn run(arguments: &PricesArguments) -> Result<(), LabError> {
     match &arguments.command {
         PricesCommand::List(a) => list::run(a),
         PricesCommand::Show(a) => show::run(a),
+        PricesCommand::Match(a) => pairs::run(a),
         PricesCommand::Lint(a) => lint::run(a),
         PricesCommand::Diff(a) => diff::run(a),
         PricesCommand::Import(a) => import::run(a),

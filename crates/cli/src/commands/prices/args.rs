@@ -18,6 +18,8 @@ pub(crate) enum PricesCommand {
     List(ListArguments),
     /// Print the prices of a snapshot
     Show(ShowArguments),
+    /// Find machines of another architecture that match one: of equal compute, memory or cost
+    Match(MatchArguments),
     /// Find prices that cannot be right: dedicated tenancy, Windows licences, sizes that do not scale
     Lint(LintArguments),
     /// Print the differences between two snapshots
@@ -73,6 +75,39 @@ pub(crate) struct ShowArguments {
     /// Print rows of a price file, to start your own from: `--prices` puts them over the list
     #[arg(long, conflicts_with = "format")]
     pub(crate) toml: bool,
+}
+
+/// What a pair of machines has in common.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum MatchBy {
+    /// Virtual CPUs: equal compute
+    Vcpu,
+    /// Memory
+    Memory,
+    /// The list price of an hour: equal cost
+    Cost,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct MatchArguments {
+    /// The machine type to match
+    #[arg(value_name = "TYPE")]
+    pub(crate) machine: String,
+    /// The architecture of the machines that are looked for
+    #[arg(long, value_name = "ARCH", value_parser = ["aarch64", "x86_64"])]
+    pub(crate) arch: String,
+    /// What they have in common
+    #[arg(long, value_name = "WHAT", default_value = "vcpu")]
+    pub(crate) by: MatchBy,
+    /// A bundled snapshot or a snapshot file; the newest bundled one that has the machine if not given
+    #[arg(long, value_name = "SNAPSHOT")]
+    pub(crate) snapshot: Option<String>,
+    /// The region; the first one that has the machine if not given
+    #[arg(long, value_name = "NAME")]
+    pub(crate) region: Option<String>,
+    /// Print JSON, money in micro-dollars
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 /// The kinds of rows of a snapshot.
