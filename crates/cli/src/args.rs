@@ -306,13 +306,13 @@ pub(crate) struct CapacityArguments {
     /// Trials at each of these two rates
     #[arg(long, value_name = "COUNT", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) repeats: u32,
-    /// Limit of transactions in flight, others wait; the largest count of the study's sweep if not given
+    /// Limit of transactions in flight, others wait; the largest count of the sweep if not given
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub(crate) connections: Option<u32>,
-    /// Time before the measured window of each trial; that of the study's sweep if not given
+    /// Time before the measured window of each trial; that of the sweep if not given
     #[arg(long, value_name = "DURATION", value_parser = parse_duration_ns)]
     pub(crate) warmup: Option<u64>,
-    /// The measured window of each trial; that of the study's sweep if not given
+    /// The measured window of each trial; that of the sweep if not given
     #[arg(long, value_name = "DURATION", value_parser = parse_duration_ns)]
     pub(crate) duration: Option<u64>,
     /// How transactions arrive: `poisson` (like independent users) or `uniform`; that of the study's sweep if not given

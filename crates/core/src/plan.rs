@@ -26,7 +26,7 @@ pub struct TrialKey {
     /// The deployment from the second on: fresh instances of every contender. The first one is not named.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deployment: Option<u32>,
-    /// The block within the deployment, from 1; each block holds every point of the study once.
+    /// The block within the deployment, from 1; each block holds every point that still has trials, once.
     pub trial: u32,
 }
 

@@ -103,9 +103,9 @@ pub fn search_capacity(
     progress: &mut dyn Progress,
     stop: &StopToken,
 ) -> Result<Capacity, LabError> {
-    let terms = Terms::new(request, &inputs.study)?;
     let fingerprint = inputs.study.fingerprint();
     let inputs = chosen(inputs, request)?;
+    let terms = Terms::new(request, &inputs.study)?;
     let store = Store::join_within(&request.results, (&inputs).into(), &fingerprint, Duration::ZERO)?;
     let mut hunts = Vec::new();
     for w in 0..inputs.study.workloads.len() {

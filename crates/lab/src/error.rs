@@ -236,7 +236,7 @@ fn hint(error: &DriverError) -> &'static str {
         (Some(Cause::NoDatabase), _) => "create it first (CREATE DATABASE …), or name another database in the target",
         (Some(Cause::NoRight), _) => "grant the user the rights it needs on that database",
         (Some(Cause::NoTable), _) => "its tables are missing; `perbuck prepare STUDY` makes them",
-        (Some(Cause::Connections), _) => "raise max_connections of the server, or lower `sweep.connections`",
+        (Some(Cause::Connections), _) => "raise max_connections of the server, or lower `connections`",
         (Some(Cause::DiskFull), _) => "the server's disk is full; free some space there",
         (_, ErrorCode::Word("client", "descriptors")) => MACHINE,
         (_, ErrorCode::Word("client", "pd")) => "check that PD runs and that the target names its members",

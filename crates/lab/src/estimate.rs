@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use perbuck_core::plan::TrialKey;
 use perbuck_core::study::{Contender, Reset, Study, WorkloadSpec};
 use perbuck_workloads::Plan;
 
@@ -70,13 +71,39 @@ impl Estimate {
     }
 }
 
-/// Cool-down, warm-up and window of a trial, in the mean where workloads differ.
+/// Cool-down, warm-up and window of a trial of this workload.
+pub(crate) fn length(study: &Study, workload: &str) -> Duration {
+    let sweep = study.sweep_of(workload);
+    Duration::from_nanos(sweep.cooldown_ns.saturating_add(sweep.warmup_ns).saturating_add(sweep.duration_ns))
+}
+
+/// Trials that are still to be run.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Ahead {
+    pub(crate) trials: usize,
+    /// Their cool-downs, warm-ups and windows.
+    pub(crate) planned: Duration,
+}
+
+impl Ahead {
+    /// The trials of these keys.
+    pub(crate) fn of<'k>(study: &Study, keys: impl Iterator<Item = &'k TrialKey>) -> Self {
+        let none = Self { trials: 0, planned: Duration::ZERO };
+        keys.fold(none, |all, key| Self {
+            trials: all.trials + 1,
+            planned: all.planned.saturating_add(length(study, &key.workload)),
+        })
+    }
+
+    /// One of them is over.
+    pub(crate) fn less(&mut self, planned: Duration) {
+        (self.trials, self.planned) = (self.trials.saturating_sub(1), self.planned.saturating_sub(planned));
+    }
+}
+
+/// The same in the mean, where workloads differ.
 fn mean_trial(study: &Study) -> Duration {
-    let of = |w: &WorkloadSpec| {
-        let sweep = study.sweep_of(&w.name);
-        let each = sweep.cooldown_ns.saturating_add(sweep.warmup_ns).saturating_add(sweep.duration_ns);
-        u128::from(each).saturating_mul(study.trials_of(&w.name).into())
-    };
+    let of = |w: &WorkloadSpec| length(study, &w.name).as_nanos().saturating_mul(study.trials_of(&w.name).into());
     let all_ns = study.workloads.iter().map(of).fold(0, u128::saturating_add);
     Duration::from_nanos(u64::try_from(all_ns / u128::from(study.trials_planned().max(1))).unwrap_or(u64::MAX))
 }
@@ -134,15 +161,15 @@ impl TimeLeft {
         }
     }
 
-    /// A trial is over; it took so long with all that belongs to it.
-    pub(crate) fn trial_took(&mut self, took: Duration) {
-        self.extra = (self.extra.0 + took.saturating_sub(self.estimate.trial), self.extra.1 + 1);
+    /// A trial of this planned length is over; it took so long with all that belongs to it.
+    pub(crate) fn trial_took(&mut self, planned: Duration, took: Duration) {
+        self.extra = (self.extra.0 + took.saturating_sub(planned), self.extra.1 + 1);
     }
 
-    /// The time for so many trials, the first of which has been running for `since`, and for the loads and checks that are left.
-    pub(crate) fn left(&self, trials: usize, since: Duration) -> Duration {
+    /// The time for these trials, the first of which has been running for `since`, and for the loads and checks that are left.
+    pub(crate) fn left(&self, ahead: Ahead, since: Duration) -> Duration {
         let around = if self.extra.1 > 0 { self.extra.0 / self.extra.1 } else { self.estimate.around };
-        let trials = (self.estimate.trial + around).as_secs_f64() * trials as f64;
+        let trials = ahead.planned.as_secs_f64() + around.as_secs_f64() * ahead.trials as f64;
         let whole = self.estimate.loads.iter().sum::<Duration>() + self.estimate.checks;
         let loads = self.loads.iter().sum::<Duration>() + self.estimate.checks + whole * self.later;
         let factor = if self.loaded.0.is_zero() { 1.0 } else { self.loaded.1.as_secs_f64() / self.loaded.0.as_secs_f64() };
@@ -183,16 +210,17 @@ mod tests {
     fn what_loads_and_trials_took_revises_the_time_that_is_left() {
         let s = Duration::from_secs;
         let (trial, around, loads, checks) = (s(10), s(1), vec![s(20), s(20)], s(4));
+        let ahead = |trials| Ahead { trials, planned: s(10) * trials as u32 };
         let mut left = TimeLeft::new(Estimate { trials: 3, trial, around, loads, checks, deployments: 1 });
-        assert_eq!(left.left(3, s(0)), s(3 * 11 + 40 + 4));
+        assert_eq!(left.left(ahead(3), s(0)), s(3 * 11 + 40 + 4));
         left.load_took(0, Some(s(40)));
-        assert_eq!(left.left(3, s(0)), s(3 * 11 + (20 + 4) * 2));
+        assert_eq!(left.left(ahead(3), s(0)), s(3 * 11 + (20 + 4) * 2));
         left.load_took(1, None);
-        assert_eq!(left.left(3, s(4)), s(3 * 11 + 4 * 2 - 4));
-        left.trial_took(s(14));
-        assert_eq!(left.left(2, s(0)), s(2 * 14 + 8));
-        assert_eq!(left.left(1, s(60)), s(0));
+        assert_eq!(left.left(ahead(3), s(4)), s(3 * 11 + 4 * 2 - 4));
+        left.trial_took(s(10), s(14));
+        assert_eq!(left.left(ahead(2), s(0)), s(2 * 14 + 8));
+        assert_eq!(left.left(ahead(1), s(60)), s(0));
         left.start_deployment(1);
-        assert_eq!(left.left(0, s(0)), s((40 + 4) * 2 * 2));
+        assert_eq!(left.left(ahead(0), s(0)), s((40 + 4) * 2 * 2));
     }
 }

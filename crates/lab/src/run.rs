@@ -10,7 +10,7 @@ use perbuck_core::study::Study;
 use perbuck_load::stop::StopToken;
 
 use crate::error::LabError;
-use crate::estimate::{Estimate, TimeLeft};
+use crate::estimate::{Ahead, Estimate, TimeLeft, length};
 use crate::globals;
 use crate::inputs::Inputs;
 use crate::live::{Event, Live};
@@ -74,7 +74,18 @@ fn whole(inputs: &Inputs, options: &RunOptions, progress: &mut dyn Progress, sto
     live.say(Event::Began { trials: plan.len(), on_disk });
     let (ensured, told) = (BTreeSet::new(), BTreeSet::new());
     let began = Instant::now();
-    let mut run = Run { store: &store, id, of: plan.len(), left: missing.len(), ensured, told, progress, live, time, began };
+    let mut run = Run {
+        store: &store,
+        id,
+        of: plan.len(),
+        left: Ahead::of(&inputs.study, missing.iter().map(|(_, key)| *key)),
+        ensured,
+        told,
+        progress,
+        live,
+        time,
+        began,
+    };
     // Where nothing is missing, the data are still to be checked.
     let mut deployments: Vec<&[(usize, &TrialKey)]> = missing.chunk_by(|a, b| a.1.deployment() == b.1.deployment()).collect();
     if deployments.is_empty() {
@@ -89,7 +100,7 @@ fn whole(inputs: &Inputs, options: &RunOptions, progress: &mut dyn Progress, sto
         later -= 1;
         run.time.start_deployment(later);
         if !missing.is_empty() {
-            let (left, trials) = (clock_text(run.time.left(run.left, Duration::ZERO)), run.left);
+            let (left, trials) = (clock_text(run.time.left(run.left, Duration::ZERO)), run.left.trials);
             let plural = if trials == 1 { "" } else { "s" };
             run.progress.line(&format!("{trials} trial{plural} to run, about {left} with loads and checks"));
         }
@@ -132,7 +143,7 @@ struct Run<'a> {
     /// Trials of the study.
     of: usize,
     /// Those that are still to be run.
-    left: usize,
+    left: Ahead,
     /// Positions of the stages whose data were looked at.
     ensured: BTreeSet<usize>,
     /// Flags that a line explained.
@@ -162,22 +173,23 @@ impl Run<'_> {
         for (position, key) in missing {
             let began = Instant::now();
             let (stage, block) = (stage_of(session.context.study, key)?, self.block(key));
+            let planned = length(session.context.study, &key.workload);
             self.store.still_there()?;
             let record = match self.counting(session, (stage, &block), key, *position)? {
                 Ok(record) => record,
                 Err(given_up) => {
                     failure.get_or_insert(given_up);
-                    self.left -= 1;
+                    self.left.less(planned);
                     continue;
                 }
             };
             self.store.write(&record)?;
             session.note_end(stage, &block)?;
-            self.time.trial_took(began.elapsed());
+            self.time.trial_took(planned, began.elapsed());
             let metric = record.workload.metric.metric();
             let value = format!("{} {}", value(record.metric(metric)), metric.label);
             self.live.say(Event::Done { trial: record.key.clone(), value });
-            self.left -= 1;
+            self.left.less(planned);
         }
         failure.map_or(Ok(()), Err)
     }

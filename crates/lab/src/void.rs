@@ -58,7 +58,7 @@ pub(crate) fn given_up(key: &TrialKey, why: &VoidReason) -> LabError {
     let message = format!("{count} measurements of {} are void; the last one: {}", key.title(), why.text());
     LabError::failed(
         message,
-        "find out what holds the server up, or give the study a longer `sweep.duration` and a new name; the same command measures that trial again",
+        "find out what holds the server up, or give the study a longer `duration` and a new name; the same command measures that trial again",
     )
 }
 

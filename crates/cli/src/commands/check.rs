@@ -71,11 +71,12 @@ fn points(study: &Study) -> String {
 fn trials(inputs: &Inputs) -> String {
     let (study, estimate) = (&inputs.study, Estimate::of(inputs));
     let mut out = format!(
-        "{} contenders × {} = {} trials of {}, about {} with loads and checks\n",
+        "{} contenders × {} = {} trials of {}{}, about {} with loads and checks\n",
         study.contenders.len(),
         points(study),
         estimate.trials,
         duration_text(estimate.trial.as_nanos() as u64),
+        if study.workloads.iter().all(|w| w.sweep.is_none()) { "" } else { " in the mean" },
         clock_text(estimate.total()),
     );
     for contender in &study.contenders {

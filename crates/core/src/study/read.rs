@@ -64,8 +64,10 @@ fn read_root(root: &Section<'_>, kinds: &Kinds) -> Option<Study> {
     let notional = root.boolean("notional").is_some_and(|n| n.value);
     let price = read_price(root.table("price").as_ref());
     let contenders = members(root, "contender", read_contender);
-    let workloads = members(root, "workload", |s| read_workload(s, kinds));
     let imported = root.boolean("imported").is_some_and(|v| v.value);
+    // What was measured elsewhere may have any parameters, these words too.
+    let measures = !imported && !root.has("results");
+    let workloads = members(root, "workload", |s| read_workload(s, kinds, measures));
     let mut sweep = root.table("sweep").map_or_else(|| Some(Sweep::default()), |s| read_sweep(&s));
     let published = read_results(root);
     let audit = read_audit(root);
@@ -341,7 +343,7 @@ fn read_volume(s: &Section<'_>) -> Option<Volume> {
     Some(Volume { kind, size_gb, iops, throughput_mib_s, usd_per_month, count, daily_snapshots, daily_change_gb, line })
 }
 
-fn read_workload(s: &Section<'_>, kinds: &Kinds) -> Option<(WorkloadSpec, Own)> {
+fn read_workload(s: &Section<'_>, kinds: &Kinds, measures: bool) -> Option<(WorkloadSpec, Own)> {
     let name = s.required_text("name", "\"small\"").and_then(|n| path_safe(s, "name", n));
     let kind = s.required_text("kind", "\"sysbench\"");
     let database = s.text("database").and_then(|d| path_safe(s, "database", d));
@@ -350,7 +352,7 @@ fn read_workload(s: &Section<'_>, kinds: &Kinds) -> Option<(WorkloadSpec, Own)> 
     let metric = read_metric(s, kinds, known);
     let summary = read_over(s);
     let weight = s.number("weight", 0.0, 1e6).map_or(1.0, |v| v.value);
-    let own = read_own(s);
+    let own = if measures { read_own(s) } else { Own::default() };
     let parameters = s.remaining_scalars();
     let (name, kind, line) = (name?, kind?, s.line());
     let spec = WorkloadSpec { name, kind, known, database, reset, metric, summary, sweep: None, weight, parameters, line };

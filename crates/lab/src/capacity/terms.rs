@@ -4,7 +4,7 @@ use perbuck_core::arrivals::Arrivals;
 use perbuck_core::capacity::{CapacityRule, Search};
 use perbuck_core::load_model::HIGHEST_PER_S;
 use perbuck_core::plan;
-use perbuck_core::study::Study;
+use perbuck_core::study::{Study, Sweep, WorkloadSpec};
 use perbuck_core::units::duration_text;
 
 use super::CapacityRequest;
@@ -36,7 +36,7 @@ impl Terms {
     /// The terms of a command; where the command line says nothing, those of the study.
     pub(super) fn new(request: &CapacityRequest, study: &Study) -> Result<Self, LabError> {
         let (percentile, at_most_ns) = objective(request, study)?;
-        let duration_ns = request.duration_ns.unwrap_or(study.sweep.duration_ns);
+        let duration_ns = of_all(study, request.duration_ns, "duration", |sweep| sweep.duration_ns)?;
         if duration_ns < SHORTEST_NS {
             let message = format!("--duration {} is too short to measure anything", duration_text(duration_ns));
             return Err(LabError::usage(message, "give at least 100ms; ten seconds or more for a result to publish"));
@@ -70,9 +70,9 @@ impl Terms {
             ));
         }
         let arrivals = request.arrivals.unwrap_or(study.sweep.arrivals);
-        let most = study.most_connections().max(1);
-        let connections = request.connections.unwrap_or(most);
-        let warmup_ns = request.warmup_ns.unwrap_or(study.sweep.warmup_ns);
+        let most = |sweep: &Sweep| sweep.connections.iter().copied().max().unwrap_or(1);
+        let connections = of_all(study, request.connections, "connections", most)?;
+        let warmup_ns = of_all(study, request.warmup_ns, "warmup", |sweep| sweep.warmup_ns)?;
         Ok(Self { rule, starts, connections, warmup_ns, duration_ns, arrivals })
     }
 
@@ -93,6 +93,19 @@ impl Terms {
         let at_most = duration_text(rule.at_most_ns).replace(' ', "").replace('µ', "u");
         format!("p{}-{at_most}-c{connections}-{mark}", rule.percentile)
     }
+}
+
+/// What is asked for, or else what the sweeps of all workloads have in common.
+fn of_all<T: PartialEq>(study: &Study, asked: Option<T>, key: &str, of: impl Fn(&Sweep) -> T) -> Result<T, LabError> {
+    if let Some(asked) = asked {
+        return Ok(asked);
+    }
+    let first = study.workloads.first().map_or("", |w| w.name.as_str());
+    let found = of(study.sweep_of(first));
+    let differs = |w: &&WorkloadSpec| of(study.sweep_of(&w.name)) != found;
+    let Some(other) = study.workloads.iter().find(differs) else { return Ok(found) };
+    let message = format!("workloads `{first}` and `{}` differ in `{key}`", other.name);
+    Err(LabError::usage(message, format!("give --{key}, or search for one of them with --workload")))
 }
 
 /// Percentile and bound, each from the command line or from the study.

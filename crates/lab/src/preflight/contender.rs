@@ -94,7 +94,7 @@ impl Look<'_> {
                      {error}",
                     self.contender.name
                 );
-                let help = "raise max_connections of the server, or the limit of the user; or lower `sweep.connections`";
+                let help = "raise max_connections of the server, or the limit of the user; or lower `connections`";
                 self.problem(&LabError::new(ErrorKind::Target, message, help));
                 Ok(())
             }

@@ -71,14 +71,17 @@ fn facts(all: &Context<'_>) -> Facts {
     }
     for record in all.records {
         let Some(slot) = all.slot(&record.key.contender) else { continue };
-        for (group, name, value) in record_facts(record) {
+        let own = all.study.workloads.iter().any(|w| w.sweep.is_some());
+        let whose = if own { clean(&record.key.workload) } else { "load".to_owned() };
+        for (group, name, value) in record_facts(record, &whose) {
             put(slot, group, name, value);
         }
     }
     facts
 }
 
-fn record_facts(r: &RunRecord) -> Vec<(u8, String, String)> {
+/// `whose` is what stands before facts that workloads may differ in.
+fn record_facts(r: &RunRecord, whose: &str) -> Vec<(u8, String, String)> {
     if let Some(imported) = &r.imported {
         return log_facts(r, imported);
     }
@@ -110,14 +113,14 @@ fn record_facts(r: &RunRecord) -> Vec<(u8, String, String)> {
             Arrivals::Uniform => "evenly spaced",
         };
         put(5, "load: arrivals", arrivals.to_owned());
-        put(5, "load: transactions in flight, at most", thousands(u64::from(l.connections)));
+        put(5, &format!("{whose}: transactions in flight, at most"), thousands(u64::from(l.connections)));
     }
     if !l.phases.is_empty() {
         put(5, "load: phases", phases_text(&l.phases));
     }
     put(5, "load: threads", l.workers.to_string());
-    put(5, "load: warm-up", duration_text(l.warmup_ns));
-    put(5, "load: measured window", duration_text(l.duration_ns));
+    put(5, &format!("{whose}: warm-up"), duration_text(l.warmup_ns));
+    put(5, &format!("{whose}: measured window"), duration_text(l.duration_ns));
     put(5, "load: attempts per transaction, at most", l.max_attempts.to_string());
     for (name, value) in &w.parameters {
         put(6, &format!("{workload}: {}", clean(name)), clean(value));

@@ -2,7 +2,7 @@
 
 use perbuck_core::arrivals::Arrivals;
 use perbuck_core::stats::Design;
-use perbuck_core::study::{NO_LIMIT_NS, SnapshotRule, Sweep};
+use perbuck_core::study::{NO_LIMIT_NS, SnapshotRule, Sweep, WorkloadSpec};
 use perbuck_core::units::{duration_text, thousands};
 
 use super::levels::{in_flight, phases_text};
@@ -106,8 +106,11 @@ fn order(all: &Context<'_>) -> String {
         return "Trials were started one by one, in no planned order: what drifted between them is in the differences."
             .to_owned();
     }
+    let trials = |w: &WorkloadSpec| all.study.sweep_of(&w.name).trials;
+    let differ = all.study.workloads.iter().any(|w| trials(w) != all.study.sweep.trials);
+    let points = if differ { "every point that still has trials" } else { "every point" };
     format!(
-        "Each block holds every point of every contender once, in an order shuffled by the seed {}, so that drift falls on all alike.",
+        "Each block holds {points} of every contender once, in an order shuffled by the seed {}, so that drift falls on all alike.",
         all.study.seed.0
     )
 }

@@ -14,6 +14,15 @@ use super::{known, snapshot, table};
 /// Machines that are shown.
 const SHOWN: usize = 8;
 
+/// What is printed as JSON.
+#[derive(Serialize)]
+struct Found<'a> {
+    snapshot: &'a str,
+    region: &'a str,
+    beside: &'a str,
+    machines: Vec<Row>,
+}
+
 #[derive(Serialize)]
 struct Row {
     machine: String,
@@ -39,8 +48,9 @@ pub(crate) fn run(arguments: &MatchArguments) -> Result<(), LabError> {
         MatchBy::Memory => By::Memory,
         MatchBy::Cost => By::Cost,
     };
-    let found: Vec<Row> = pairs(region, of, arch, by).iter().take(SHOWN).map(row).collect();
-    if found.is_empty() {
+    let machines: Vec<Row> = pairs(region, of, arch, by).iter().take(SHOWN).map(row).collect();
+    let found = Found { snapshot: &list.name, region: &region.name, beside: machine, machines };
+    if found.machines.is_empty() {
         let message = format!("{} has no machine of {arch} in {}", list.name, region.name);
         return Err(LabError::new(ErrorKind::Usage, message, "name another region or another snapshot"));
     }
@@ -54,7 +64,10 @@ pub(crate) fn run(arguments: &MatchArguments) -> Result<(), LabError> {
             m.arch,
             m.vcpu,
             m.memory_gib,
-            table::text("type,>vCPU,>GiB,>hour,>vCPU ratio,>GiB ratio,>cost ratio", &found.iter().map(cells).collect::<Vec<_>>())
+            table::text(
+                "type,>vCPU,>GiB,>hour,>vCPU ratio,>GiB ratio,>cost ratio",
+                &found.machines.iter().map(cells).collect::<Vec<_>>()
+            )
         )
     })
 }
@@ -68,12 +81,18 @@ fn list_with(arguments: &MatchArguments) -> Result<Snapshot, LabError> {
     }
     let mut lists = catalogue().iter().map(|b| snapshot(b.name).map(|(_, list)| list)).collect::<Result<Vec<_>, _>>()?;
     lists.sort_by(|a, b| b.as_of.cmp(&a.as_of));
-    if let Some(at) = lists.iter().position(|list| machines(list).any(|name| name == arguments.machine)) {
+    let right =
+        |r: &Region| r.instance(&arguments.machine).is_some() && arguments.region.as_ref().is_none_or(|name| *name == r.name);
+    if let Some(at) = lists.iter().position(|list| list.regions.iter().any(right)) {
         return Ok(lists.swap_remove(at));
     }
+    let regions = lists.iter().flat_map(|list| &list.regions).map(|r| r.name.as_str());
+    known("region", &arguments.region.iter().cloned().collect::<Vec<_>>(), regions)?;
     let all = lists.iter().flat_map(machines);
     known("machine type", std::slice::from_ref(&arguments.machine), all)?;
-    Err(LabError::new(ErrorKind::Usage, format!("no list has `{}`", arguments.machine), "name a snapshot with --snapshot"))
+    let region = arguments.region.as_deref().map(|name| format!(" in {name}")).unwrap_or_default();
+    let message = format!("no list of perbuck has `{}`{region}", arguments.machine);
+    Err(LabError::new(ErrorKind::Usage, message, "leave --region out, or name a snapshot with --snapshot"))
 }
 
 fn machines(list: &Snapshot) -> impl Iterator<Item = &str> {

@@ -38,8 +38,9 @@ pub(super) fn check_summaries(root: &Section<'_>, global: Option<&Summary>, work
         let missing = over.iter().find(|c| sweep.levels().binary_search(c).is_err());
         if let Some(missing) = missing.filter(|_| !told.contains(&line)) {
             told.push(line);
-            let message = format!("`over` names {missing}, which the sweep does not measure");
-            root.file().report(line, message, "name only counts of `sweep.connections`, or rates of `sweep.rate`");
+            let message = format!("`over` names {missing}, which the sweep does not measure for workload `{}`", w.name);
+            let help = "name only its counts of `connections`, or of `rate`; a workload may have its own `over`";
+            root.file().report(line, message, help);
         }
     }
 }

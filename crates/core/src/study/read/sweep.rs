@@ -105,9 +105,7 @@ impl Own {
             return None;
         }
         let report = |message: &str, help: &str| root.file().report(line, message, help);
-        if sweep.collected {
-            report("trials that were measured already have their points", "leave out what the workload has of its own");
-        } else if !sweep.phases.is_empty() && (points || duration_ns.is_some()) {
+        if !sweep.phases.is_empty() && (points || duration_ns.is_some()) {
             report("the phases of the sweep say the load of every workload", "leave out what the workload has of its own");
         } else if rates_per_s.is_some() && sweep.rates_per_s.is_empty() {
             report(

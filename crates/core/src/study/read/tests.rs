@@ -75,6 +75,15 @@ fn what_a_workload_cannot_have_of_its_own_is_named() {
 }
 
 #[test]
+fn what_was_measured_elsewhere_may_have_any_parameters() {
+    let text = "schema = 1\nname = \"s\"\nimported = true\n[[contender]]\nname = \"a\"\n[[workload]]\nname = \"w\"\nkind = \"hammerdb\"\n\
+                duration = \"10m\"\nconnections = 64\n";
+    let study = Study::read("s.toml", text, &[]).unwrap();
+    assert_eq!(study.workloads[0].parameters.keys().collect::<Vec<_>>(), ["connections", "duration"]);
+    assert!(study.workloads[0].sweep.is_none());
+}
+
+#[test]
 fn two_workloads_of_one_kind_need_two_databases() {
     let second = "[[workload]]\nname = \"large\"\nkind = \"shop\"\nwarehouses = 20\n[sweep]";
     let problems = Study::read("s.toml", &GOOD.replace("[sweep]", second), &KINDS).map(|s| s.name).unwrap_err();
