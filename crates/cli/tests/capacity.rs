@@ -295,3 +295,16 @@ fn wrong_inputs_are_named_and_nothing_is_begun() {
     // A contender that is only priced is skipped unless the command names it.
     assert_eq!(searched(&desk, &[]).len(), 1);
 }
+
+#[test]
+fn workloads_with_other_windows_are_not_searched_in_one_of_them() {
+    let desk = Desk::new();
+    let own = points().replace("script = \"oltp_point_select\"", "script = \"oltp_point_select\"\nduration = \"7s\"");
+    assert!(own.contains("7s"), "{own}");
+    let second =
+        "[[workload]]\nname = \"other\"\nkind = \"sysbench\"\nscript = \"oltp_read_only\"\ndatabase = \"other\"\n\n[sweep]";
+    desk.write("study.toml", &own.replace("[sweep]", second));
+    let refused = desk.perbuck(&["capacity", "study.toml", "--at-most=5ms", "--percentile=95"]);
+    let says = "differ in `duration`";
+    assert!(refused.code == Some(2) && refused.err.contains(says) && refused.err.contains("give --duration"), "{refused:#?}");
+}

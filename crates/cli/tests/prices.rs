@@ -376,3 +376,24 @@ fn an_overlay_replaces_rows_and_the_results_folder_keeps_what_came_out() {
     desk.good(&["report", "results/overlay", "--prices", "mine.toml"]);
     desk.good(&["verify", "results/overlay/report.html", "--prices", "mine.toml"]);
 }
+
+#[test]
+fn machines_that_match_are_proposed_from_the_newest_list_that_can() {
+    let desk = Desk::new();
+    let words = ["prices", "match", "c5.2xlarge", "--arch", "aarch64", "--snapshot", "aws-2021-03", "--json"];
+    let found = json(&desk.good(&words).out);
+    assert_eq!((&found["snapshot"], &found["region"]), (&Value::from("aws-2021-03"), &Value::from("us-west-2")));
+    // The pair of the study on EKS: as many vCPUs and as much memory for a fifth less.
+    let first = &found["machines"][0];
+    assert_eq!(first["machine"], "c6g.2xlarge");
+    assert_eq!(
+        [&first["vcpus_ratio"], &first["memory_ratio"], &first["cost_ratio"]].map(|n| n.as_f64().unwrap()),
+        [1.0, 1.0, 0.8]
+    );
+    let far = json(&desk.good(&["prices", "match", "m7g.large", "--arch", "x86_64", "--region", "eu-west-1", "--json"]).out);
+    assert_eq!((&far["snapshot"], &far["region"]), (&Value::from("aws-2024-08"), &Value::from("eu-west-1")));
+    let none = failed(&desk, &["prices", "match", "c5.2xlrge", "--arch", "aarch64"], 2);
+    assert!(none.err.contains("no machine type `c5.2xlrge`") && none.err.contains("did you mean `c5.2xlarge`?"), "{none:#?}");
+    let nowhere = failed(&desk, &["prices", "match", "c5.2xlarge", "--arch", "aarch64", "--region", "mars"], 2);
+    assert!(nowhere.err.contains("no region `mars`"), "{nowhere:#?}");
+}
