@@ -171,6 +171,8 @@ fn a_contender_chooses_how_its_transactions_work() {
         text.replace(&target, &format!("{target}\ntransactions.{choice}"))
     };
     desk.write("s.toml", &with("isolation = \"read-committed\""));
+    // Contenders that differ in nothing else are told apart.
+    assert!(desk.good(&["check", "s.toml"]).out.contains(", transactions: isolation = read-committed"));
     desk.good(&["run", "s.toml"]);
     assert_eq!(desk.records("results/s")[0].target.variables["session transaction_isolation"], "READ-COMMITTED");
     // What only TiDB has is refused by the server, before anything is loaded.

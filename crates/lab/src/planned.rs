@@ -141,9 +141,7 @@ fn data_sets(inputs: &Inputs) -> Vec<DataSet> {
         if let Some(set) = known {
             set.workloads.push(spec.name.clone());
             // One that loads them again does so for all.
-            if reset as u8 > set.reset as u8 {
-                set.reset = reset;
-            }
+            set.reset = set.reset.max(reset);
             continue;
         }
         sets.push(DataSet {

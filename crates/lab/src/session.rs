@@ -48,10 +48,10 @@ impl<'a> Session<'a> {
         progress: &mut dyn Progress,
     ) -> Result<Self, LabError> {
         let leases = Leases::take(&inputs.study, stages, stop, progress)?;
-        let globals = Globals::start(&inputs.study, stages, root, stop, progress)?;
         for stage in stages.iter().filter(|stage| !stage.transactions.is_empty()) {
             stage.has_transactions(&stage.server.facts()?)?;
         }
+        let globals = Globals::start(&inputs.study, stages, root, stop, progress)?;
         Ok(Self { inputs, context, stages, stop, globals, leases, rows: BTreeMap::new() })
     }
 

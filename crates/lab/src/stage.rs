@@ -104,7 +104,8 @@ impl Stage {
         for (key, name, asked) in &self.transactions {
             let found = facts.variables.get(&format!("session {name}")).map_or("", String::as_str);
             if plain(found) != plain(asked) {
-                let message = format!("{}: `transactions.{key}` sets {name} to {asked}, and the server has {found}", self.title);
+                let message =
+                    format!("{}: `transactions.{key}` sets {name} to {asked}, and what the session has is: {found}", self.title);
                 return Err(LabError::failed(message, "look at what the server allows, or leave the key out"));
             }
         }

@@ -86,7 +86,10 @@ fn trials(inputs: &Inputs) -> String {
             (None, Some(server)) => format!("a private server of kind {}", server.kind.value),
             (None, None) => "priced only, no target".to_owned(),
         };
-        out += &format!("  {}: {target}\n", contender.name);
+        let choices: Vec<String> =
+            contender.transactions.iter().map(|c| format!("{} = {}", c.value.key(), c.value.value())).collect();
+        let transactions = if choices.is_empty() { String::new() } else { format!(", transactions: {}", choices.join(", ")) };
+        out += &format!("  {}: {target}{transactions}\n", contender.name);
     }
     out
 }

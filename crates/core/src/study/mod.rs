@@ -214,8 +214,8 @@ pub struct WorkloadSpec {
     pub line: usize,
 }
 
-/// When the data of a workload are loaded again.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// When the data of a workload are loaded again, the least often first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Reset {
     /// Once, before the first trial.
     Never,

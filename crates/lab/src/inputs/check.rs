@@ -125,10 +125,7 @@ impl Check<'_> {
                 self.problem(choice.line, message, "leave it out");
                 continue;
             };
-            // MariaDB's name for the level is another one.
-            let known =
-                |other: &str| if other.eq_ignore_ascii_case("tx_isolation") { "transaction_isolation" } else { other }.to_owned();
-            let set = |(other, _): &(String, String)| known(other).eq_ignore_ascii_case(variable);
+            let set = |(other, _): &(String, String)| other.eq_ignore_ascii_case(variable);
             if target.server().is_some_and(|server| server.settings.iter().any(set)) {
                 let message =
                     format!("contender `{}`: `transactions.{key}` and `set.{variable}` in its address are one", contender.name);
