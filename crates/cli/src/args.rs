@@ -11,6 +11,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 use perbuck_core::load_model::HIGHEST_PER_S;
 use perbuck_core::units::parse_duration_ns;
+use perbuck_lab::inputs::Targets;
 use perbuck_lab::stage::AskPassword;
 
 pub(crate) use evaluation::{
@@ -165,15 +166,36 @@ pub(crate) struct DemoArguments {
     pub(crate) out: Option<PathBuf>,
 }
 
-/// A study and the prices to apply to it.
+/// A study, its targets and the prices to apply to it.
 #[derive(Debug, Args)]
 pub(crate) struct StudyArguments {
     /// The study file
     #[arg(value_name = "STUDY")]
     pub(crate) path: PathBuf,
+    #[command(flatten)]
+    pub(crate) targets: TargetArguments,
     /// Use this price snapshot file instead of a bundled one
     #[arg(long, value_name = "FILE")]
     pub(crate) prices: Option<PathBuf>,
+}
+
+/// Addresses that are not in the study.
+#[derive(Debug, Args)]
+pub(crate) struct TargetArguments {
+    /// Give a contender this target, in place of the study's; once for each contender
+    #[arg(long = "target", value_name = "CONTENDER=URL", value_parser = named)]
+    given: Vec<(String, String)>,
+}
+
+impl TargetArguments {
+    pub(crate) fn of(&self) -> Targets {
+        self.given.iter().cloned().collect()
+    }
+}
+
+fn named(text: &str) -> Result<(String, String), String> {
+    let (name, rest) = text.split_once('=').ok_or("write it as CONTENDER=URL, such as arm=mysql://root@10.0.0.1/")?;
+    Ok((name.to_owned(), rest.to_owned()))
 }
 
 #[derive(Debug, Args)]
@@ -219,6 +241,8 @@ pub(crate) struct PrepareArguments {
     /// The study file
     #[arg(value_name = "STUDY")]
     pub(crate) study: PathBuf,
+    #[command(flatten)]
+    pub(crate) targets: TargetArguments,
     /// Load the data again even if they exist; drops only tables that perbuck made
     #[arg(long, conflicts_with = "check")]
     pub(crate) force: bool,
@@ -271,6 +295,9 @@ pub(crate) struct RunArguments {
     /// Run this deployment only, for targets that you deploy yourself (`sweep.deployments`)
     #[arg(long, value_name = "NUMBER", conflicts_with = "driver")]
     pub(crate) deployment: Option<u32>,
+    /// Run the trials at this level only, of a factor that you set yourself (`by_hand`); once for each such factor
+    #[arg(long, value_name = "FACTOR=LEVEL", conflicts_with = "driver")]
+    pub(crate) at: Vec<String>,
     /// Print the comparison as JSON at the end
     #[arg(long)]
     pub(crate) json: bool,

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::rng::OpRng;
 use crate::run_record::RunRecord;
-use crate::study::{Contender, Study, Sweep, WorkloadSpec};
+use crate::study::{Contender, Study, Sweep, WorkloadSpec, base_of};
 use crate::units::Seed;
 
 /// The names that identify one trial; also its path below the results folder.
@@ -63,7 +63,9 @@ impl TrialKey {
 pub fn trial_seed(seed: Seed, key: &TrialKey) -> Seed {
     let rate = key.rate_per_s.map(|r| format!(" {r}/s")).unwrap_or_default();
     let deployment = key.deployment.map(|d| format!(" deployment {d}")).unwrap_or_default();
-    seed.derive(&format!("operations {} {}{rate}{deployment} {}", key.workload, key.connections, key.trial))
+    // At every level of a factor it is the same work.
+    let workload = base_of(&key.workload);
+    seed.derive(&format!("operations {workload} {}{rate}{deployment} {}", key.connections, key.trial))
 }
 
 /// A fingerprint of a text, 32 hexadecimal digits: tells versions apart, and is no protection against forgery.
@@ -79,26 +81,50 @@ impl Study {
     pub fn plan(&self) -> Vec<TrialKey> {
         let mut order = Vec::new();
         let blocks = self.workloads.iter().map(|w| self.sweep_of(&w.name).trials).max().unwrap_or(0);
-        let deployments = (1..=self.sweep.deployments).map(|d| Some(d).filter(|d| *d > 1));
-        for (deployment, trial) in deployments.flat_map(|d| (1..=blocks).map(move |trial| (d, trial))) {
-            let of = deployment.map(|d| format!("deployment {d} ")).unwrap_or_default();
-            let mut random = OpRng::new(self.seed.derive(&format!("plan {of}block {trial}")));
-            let mut block: Vec<Vec<TrialKey>> = Vec::new();
-            for workload in &self.workloads {
-                let sweep = self.sweep_of(&workload.name);
-                for (connections, rate_per_s) in sweep.points().into_iter().filter(|_| trial <= sweep.trials) {
-                    let name = |c: &Contender| (c.name.clone(), workload.name.clone());
-                    let key =
-                        |(contender, workload)| TrialKey { contender, workload, connections, rate_per_s, deployment, trial };
-                    let mut side_by_side: Vec<TrialKey> = self.contenders.iter().map(|c| key(name(c))).collect();
-                    random.shuffle(&mut side_by_side);
-                    block.push(side_by_side);
+        // What the user sets by hand is set once for all blocks.
+        for by_hand in distinct(self.workloads.iter().map(|w| self.set_by_hand(w))) {
+            let deployments = (1..=self.sweep.deployments).map(|d| Some(d).filter(|d| *d > 1));
+            for (deployment, trial) in deployments.flat_map(|d| (1..=blocks).map(move |trial| (d, trial))) {
+                let of = deployment.map(|d| format!("deployment {d} ")).unwrap_or_default();
+                let mut random = OpRng::new(self.seed.derive(&format!("plan {of}block {trial}")));
+                let workloads: Vec<&WorkloadSpec> = self.workloads.iter().filter(|w| self.set_by_hand(w) == by_hand).collect();
+                // A state of the servers is made once in each block (a split-plot design), and in random order.
+                let mut states = distinct(workloads.iter().map(|w| self.server_state(w)));
+                random.shuffle(&mut states);
+                for state in states {
+                    let mine: Vec<&WorkloadSpec> = workloads.iter().filter(|w| self.server_state(w) == state).copied().collect();
+                    order.extend(self.points_of_a_block(&mine, deployment, trial, &mut random));
                 }
             }
-            random.shuffle(&mut block);
-            order.extend(block.into_iter().flatten());
         }
         order
+    }
+
+    /// The trials of a block that find the servers in one state, point by point. Points that only read come before those that write to the
+    /// same tables.
+    fn points_of_a_block(
+        &self,
+        workloads: &[&WorkloadSpec],
+        deployment: Option<u32>,
+        trial: u32,
+        random: &mut OpRng,
+    ) -> impl Iterator<Item = TrialKey> + use<> {
+        let mut block: Vec<(bool, Vec<TrialKey>)> = Vec::new();
+        for workload in workloads {
+            let shares = |w: &&&WorkloadSpec| (&w.kind.value, &w.database) == (&workload.kind.value, &workload.database);
+            let first = !workload.writes() && workloads.iter().filter(shares).any(|w| w.writes());
+            let sweep = self.sweep_of(&workload.name);
+            for (connections, rate_per_s) in sweep.points().into_iter().filter(|_| trial <= sweep.trials) {
+                let name = |c: &Contender| (c.name.clone(), workload.name.clone());
+                let key = |(contender, workload)| TrialKey { contender, workload, connections, rate_per_s, deployment, trial };
+                let mut side_by_side: Vec<TrialKey> = self.contenders.iter().map(|c| key(name(c))).collect();
+                random.shuffle(&mut side_by_side);
+                block.push((first, side_by_side));
+            }
+        }
+        random.shuffle(&mut block);
+        block.sort_by_key(|(first, _)| !first);
+        block.into_iter().flat_map(|(_, point)| point)
     }
 
     /// Takes the points and the number of trials of an imported study from its trials.
@@ -153,6 +179,8 @@ impl Study {
             let own = w.sweep.as_ref().filter(differs)?;
             Some(format!(" {} {} {}", w.name, own.warmup_ns, own.duration_ns))
         };
+        let levels = self.factors.iter().flat_map(|factor| &factor.levels);
+        let levels: String = levels.map(|level| format!(" level {} {:?}", level.identity(), level.workers)).collect();
         let own: String = self.workloads.iter().filter_map(own).collect();
         let workloads: Vec<_> =
             self.workloads.iter().map(|w| (&w.name, &w.kind.value, &w.database, w.reset, parameters(w))).collect();
@@ -164,10 +192,20 @@ impl Study {
         let events = s.events.map(|n| format!(" {n} events")).unwrap_or_default();
         let pause = if s.cooldown_ns > 0 { format!(" cooldown {}", s.cooldown_ns) } else { String::new() };
         fingerprint(&format!(
-            "{contenders:?} {workloads:?} {sweep:?}{open}{events}{servers}{changed}{pause}{own} {}",
+            "{contenders:?} {workloads:?} {sweep:?}{open}{events}{servers}{changed}{pause}{own}{levels} {}",
             self.seed.0
         ))
     }
+}
+
+/// The different ones, each where it was first.
+fn distinct<T: PartialEq>(all: impl Iterator<Item = T>) -> Vec<T> {
+    all.fold(Vec::new(), |mut found, one| {
+        if !found.contains(&one) {
+            found.push(one);
+        }
+        found
+    })
 }
 
 /// What a study changes on the servers of a contender; empty where it changes nothing.

@@ -115,6 +115,11 @@ impl TomlFile {
         }
     }
 
+    /// Adds problems of another file that this one names.
+    pub fn adopt(&self, problems: Vec<Problem>) {
+        self.problems.borrow_mut().extend(problems);
+    }
+
     fn line(&self, span: Option<Range<usize>>) -> usize {
         line_at(&self.line_ends, span.map_or(0, |s| s.start))
     }

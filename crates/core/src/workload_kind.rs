@@ -26,6 +26,8 @@ pub struct WorkloadKind {
     pub parameters: &'static [Parameter],
     /// Statements of one transaction, BEGIN and COMMIT included; `None` where the parameters do not fix it.
     pub statements_per_transaction: fn(&Parameters) -> Option<f64>,
+    /// Whether its transactions write to its tables, with these parameters.
+    pub writes: fn(&Parameters) -> bool,
     /// When its transactions run against the simulated driver, which returns no values: always (empty), or with which
     /// parameters; `None` is never.
     pub without_values: Option<&'static str>,
@@ -66,9 +68,7 @@ pub enum ParameterKind {
 pub enum Decides {
     /// What the tables hold; it belongs to the fingerprint of the data.
     Data,
-    /// What is done with the tables: workloads that differ in nothing else may share them.
-    Choice,
-    /// How it is done.
+    /// What is done with the tables, and how: workloads that differ in nothing else share them.
     Run,
 }
 
@@ -115,6 +115,7 @@ impl WorkloadKind {
             metric: |_| &TPS,
             parameters: &[],
             statements_per_transaction: |_| None,
+            writes: |_| true,
             without_values: None,
             disclosure: |_| None,
         }
@@ -123,11 +124,6 @@ impl WorkloadKind {
     /// The kind of that name.
     pub fn named(kinds: &Kinds, name: &str) -> Option<&'static Self> {
         kinds.iter().find(|k| k.name == name).copied()
-    }
-
-    /// Whether a parameter only chooses what is done with the tables.
-    pub fn is_choice(&self, parameter: &str) -> bool {
-        self.parameters.iter().any(|p| p.name == parameter && p.decides == Decides::Choice)
     }
 
     /// Whether it has a metric with these parameters, its own or one that all have. What it counts of some transactions alone it has
@@ -168,7 +164,7 @@ pub(crate) mod tests {
     static SHOP: WorkloadKind = WorkloadKind {
         metrics: &[&ORDERS],
         metric: |_| &ORDERS,
-        parameters: &[Parameter::new("mix", ParameterKind::Text, "", Decides::Choice, "what is done")],
+        parameters: &[Parameter::new("mix", ParameterKind::Text, "", Decides::Run, "what is done")],
         statements_per_transaction: |given| (!given.contains_key("lines")).then_some(20.0),
         ..WorkloadKind::plain("shop", "a shop")
     };

@@ -12,9 +12,12 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 mod cluster;
+mod file;
 mod mysql;
 mod postgres;
 mod tidb;
+
+pub use file::FileSettings;
 
 /// The user who may log in, and the database where the study names no other.
 pub const NAME: &str = "perbuck";
@@ -251,23 +254,42 @@ impl Kind {
         if value.contains(['\n', '\r', '\0']) {
             return refused(format!("the value of `{key}` spans lines"), "write it on one line");
         }
-        let (part, name) = cluster::part_of(self, key);
-        let owned = match self {
-            Self::Mariadb | Self::Mysql => mysql::OWNED,
-            Self::Postgres => postgres::OWNED,
-            Self::Tidb | Self::Tikv => cluster::owned(part),
-        };
+        let (part, _) = cluster::part_of(self, key);
         if self == Self::Tidb && part != "tidb" && parts.is_empty() {
             return refused(format!("`{key}` is a setting of a part that is not started"), "say how many: `tikv = 3`");
         }
-        let spelled = name.to_ascii_lowercase().replace('-', "_");
-        if owned.contains(&spelled.as_str()) {
+        if self.owns(key) {
             return refused(
                 format!("perbuck sets `{key}` of a private server itself"),
                 "leave it out, or start the server yourself and name it with `target`",
             );
         }
         Ok(())
+    }
+
+    /// Whether perbuck makes a setting itself.
+    fn owns(self, key: &str) -> bool {
+        let (part, name) = cluster::part_of(self, key);
+        let owned = match self {
+            Self::Mariadb | Self::Mysql => mysql::OWNED,
+            Self::Postgres => postgres::OWNED,
+            Self::Tidb | Self::Tikv => cluster::owned(part),
+        };
+        owned.contains(&name.to_ascii_lowercase().replace('-', "_").as_str())
+    }
+
+    /// Whether its data are still there when it is started again; those of the store that TiDB has for tests are not.
+    pub fn keeps_data(self, parts: &Parts) -> bool {
+        !(self == Self::Tidb && parts.is_empty())
+    }
+
+    /// The steps of a recipe that write its settings, which a start with other settings takes again.
+    pub fn settings_steps(self, recipe: &mut Recipe) -> Vec<Step> {
+        match self {
+            // They have them as arguments.
+            Self::Mariadb | Self::Mysql | Self::Postgres => Vec::new(),
+            Self::Tidb | Self::Tikv => std::mem::take(&mut recipe.steps),
+        }
     }
 
     /// What to run. `programs` are those of [`Self::programs`] in the same order; the password must be one of

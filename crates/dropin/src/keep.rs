@@ -26,7 +26,7 @@ fn known(root: &Path) -> Result<(Vec<Member>, u32), LabError> {
     if !has_file(&path) {
         return Ok((Vec::new(), 0));
     }
-    let stored = inputs::read(&path, None, Registry::default())?;
+    let stored = inputs::read((&path, &inputs::Targets::new()), None, Registry::default())?;
     let member = |c: &perbuck_core::study::Contender| {
         let address = c.target.as_ref().map(|t| t.value.clone()).unwrap_or_default();
         Member { name: c.name.clone(), address }

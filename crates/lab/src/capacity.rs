@@ -194,9 +194,9 @@ fn search(
     let stages = stage::build(inputs, &servers, &passwords, stop)?;
     let host = perbuck_observe::host();
     let context = Context { study: &inputs.study, fingerprint, host: &host };
-    let mut session = Session::start(inputs, context, &stages, store.root(), stop, progress)?;
+    let mut session = Session::start(inputs, context, (&stages, servers), store.root(), stop, progress)?;
     let searched = Searches { terms, store, id: store.id()?, progress: &mut *progress }.run(&mut session, hunts);
-    session.end(servers.explain(searched), progress)
+    session.end(searched, progress)
 }
 
 struct Searches<'a> {

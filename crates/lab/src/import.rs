@@ -124,7 +124,7 @@ fn read_logs(logs: &[LogFile]) -> Result<Vec<Found<'_>>, LabError> {
 fn study(request: &ImportRequest, found: &[Found<'_>]) -> Result<Inputs, LabError> {
     let path = &request.study;
     let inputs = match &request.new {
-        None => inputs::read(path, request.prices.as_deref(), Registry::default())?,
+        None => inputs::read((path, &inputs::Targets::new()), request.prices.as_deref(), Registry::default())?,
         Some(new) => {
             let runs: Vec<(&LogFile, &Run)> = found.iter().map(|f| (f.log, &f.run)).collect();
             inputs::read_drafted(path, new.text(path, &runs)?, request.prices.as_deref())?

@@ -16,9 +16,11 @@ use crate::error::LabError;
 use crate::registry::Registry;
 use crate::store;
 
+mod attach;
 mod check;
 mod named;
 
+pub use attach::{Targets, study_text};
 use check::Check;
 pub use named::Named;
 pub(crate) use named::say_waits_by;
@@ -45,11 +47,11 @@ pub struct Inputs {
     pub registry: Registry,
 }
 
-/// Reads and checks a study; `prices` replaces the snapshot that it names.
+/// Reads and checks a study; `targets` are in place of those of its contenders, and `prices` of the snapshot that it names.
 ///
 /// # Errors
 /// An unreadable file, or every problem of the study at once.
-pub fn read(study: &Path, prices: Option<&Path>, registry: Registry) -> Result<Inputs, LabError> {
+pub fn read(study: (&Path, &Targets), prices: Option<&Path>, registry: Registry) -> Result<Inputs, LabError> {
     read_or_list(study, prices, registry)?.map_err(|problems| LabError::problems(&problems))
 }
 
@@ -68,8 +70,12 @@ pub(crate) fn read_drafted(study: &Path, text: String, prices: Option<&Path>) ->
 ///
 /// # Errors
 /// An unreadable file.
-pub fn read_or_list(study: &Path, prices: Option<&Path>, registry: Registry) -> Result<Result<Inputs, Vec<Problem>>, LabError> {
-    let text = read_text("the study", study)?;
+pub fn read_or_list(
+    (study, targets): (&Path, &Targets),
+    prices: Option<&Path>,
+    registry: Registry,
+) -> Result<Result<Inputs, Vec<Problem>>, LabError> {
+    let text = study_text(study, targets)?;
     let (file, lines) = (study.display().to_string(), text.clone());
     let prices = match given_prices(prices, &text) {
         Ok(prices) => prices?,
@@ -139,7 +145,7 @@ pub(crate) fn price_text(path: Option<&Path>, study: &str) -> Result<Option<(Pat
 ///
 /// # Errors
 /// As [`read`], and a study whose numbers are published ones: what it would measure is not said in it.
-pub fn read_to_measure(study: &Path, prices: Option<&Path>, registry: Registry) -> Result<Inputs, LabError> {
+pub fn read_to_measure(study: (&Path, &Targets), prices: Option<&Path>, registry: Registry) -> Result<Inputs, LabError> {
     to_measure(read(study, prices, registry)?)
 }
 
@@ -147,7 +153,7 @@ pub fn read_to_measure(study: &Path, prices: Option<&Path>, registry: Registry) 
 pub(crate) fn to_measure(inputs: Inputs) -> Result<Inputs, LabError> {
     if inputs.study.published.is_some() {
         let message = format!("{} holds published results in place of trials", inputs.name);
-        let help = "replay it: perbuck replay STUDY; to measure it, remove `[results]` and give it a `[sweep]`";
+        let help = "replay it: perbuck replay STUDY; to measure it, too, give it a `[sweep]`";
         return Err(LabError::usage(message, help));
     }
     if inputs.study.imported {
@@ -174,10 +180,14 @@ pub struct PublishedTexts {
 ///
 /// # Errors
 /// An unreadable file.
-pub fn published_texts(study: &Path, prices: Option<&Path>, results: Option<&Path>) -> Result<PublishedTexts, LabError> {
+pub fn published_texts(
+    (study, targets): (&Path, &Targets),
+    prices: Option<&Path>,
+    results: Option<&Path>,
+) -> Result<PublishedTexts, LabError> {
     let named = |what: &str, path: &Path, limit| Ok::<_, LabError>((path.display().to_string(), read_up_to(what, path, limit)?));
     let csv = results.map(|p| named("the results", p, Limit::TABLE)).transpose()?;
-    let study = named("the study", study, Limit::TEXT)?;
+    let study = (study.display().to_string(), study_text(study, targets)?);
     let prices = price_text(prices, &study.1)?;
     Ok(PublishedTexts { csv, study, prices })
 }
@@ -195,6 +205,8 @@ pub fn check_published(texts: &PublishedTexts, registry: Registry) -> Result<Inp
             check_with(&path, text, prices, registry, |study| study.take_results(name, &header, &rows))
         }
     };
+    // What it would measure does not matter here.
+    let checked = checked.map(|inputs| Inputs { study: inputs.study.as_published(), ..inputs });
     checked.map_err(|problems| LabError::problems(&problems))
 }
 
@@ -299,6 +311,8 @@ fn check_with(
     problems.extend(change(&mut study).err().into_iter().flatten());
     let mut check = Check { file: name, registry, problems };
     let targets = study.contenders.iter().map(|c| check.target(c)).collect();
+    check.config_files(&mut study);
+    check.levels(&study);
     study.contenders.iter().for_each(|c| check.private_server(c));
     study.contenders.iter().for_each(|c| check.changes(c));
     study.contenders.iter().for_each(|c| check.transactions(&study, c));

@@ -16,6 +16,8 @@ use crate::stage;
 /// What is the same for every step of a study.
 #[derive(Debug, Clone)]
 pub struct LabOptions {
+    /// Targets in place of those of the contenders, by name.
+    pub targets: inputs::Targets,
     /// A price snapshot in place of the one that the study names.
     pub prices: Option<PathBuf>,
     /// The benchmarks that there are.
@@ -27,6 +29,7 @@ pub struct LabOptions {
 impl Default for LabOptions {
     fn default() -> Self {
         Self {
+            targets: inputs::Targets::new(),
             prices: None,
             registry: Registry::default(),
             run: RunOptions { results: PathBuf::from("results"), ..RunOptions::default() },
@@ -46,7 +49,7 @@ impl Lab {
     /// # Errors
     /// An unreadable file, or every problem of the study at once, with lines.
     pub fn open(study: &Path, options: LabOptions) -> Result<Self, LabError> {
-        Self::of(inputs::read(study, options.prices.as_deref(), options.registry)?, options)
+        Self::of(inputs::read((study, &options.targets), options.prices.as_deref(), options.registry)?, options)
     }
 
     /// The same of a study that was read.

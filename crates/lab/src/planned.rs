@@ -1,9 +1,10 @@
 //! What a study would run, told without a server.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use perbuck_core::plan::TrialKey;
-use perbuck_core::study::{NO_LIMIT_NS, Reset, Study};
+use perbuck_core::study::{NO_LIMIT_NS, Reset, Study, base_of};
 use perbuck_core::units::{duration_text, thousands};
 use serde::{Serialize, Serializer};
 
@@ -15,17 +16,34 @@ use crate::progress::clock_text;
 /// What a study would run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Planned {
+    /// What is varied beside workloads and load.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub factors: Vec<PlannedFactor>,
     /// The data of each contender.
     pub data_sets: Vec<DataSet>,
     /// The points of each workload.
     pub points: Vec<Points>,
     /// Every trial, in the order in which they run.
     pub trials: Vec<TrialKey>,
+    /// Trials that find data as another workload has changed them, in words.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub remarks: Vec<String>,
     /// Contenders without a target and without a server, whose trials cannot run.
     pub priced_only: Vec<String>,
     /// How long it takes where nothing is loaded yet, about, in seconds; `None` where a number of transactions alone ends trials.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub estimated_s: Option<f64>,
+}
+
+/// A factor and its levels.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct PlannedFactor {
+    /// Its name.
+    pub name: String,
+    /// The names of its levels.
+    pub levels: Vec<String>,
+    /// Whether the user sets them.
+    pub by_hand: bool,
 }
 
 /// Tables that one or more workloads use.
@@ -50,8 +68,11 @@ pub struct DataSet {
 /// The points of a workload.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Points {
-    /// The workload.
+    /// The workload, with factors `name@level,level`.
     pub workload: String,
+    /// Its levels of factors, as `factor=level`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub at: Vec<String>,
     /// What varies, in ascending order.
     pub levels: Vec<u32>,
     /// What they are: `connections`, or `transactions/s offered`.
@@ -79,13 +100,30 @@ impl Planned {
         let estimated_s = (!endless).then(|| Estimate::of(inputs).total().as_secs_f64());
         let priced = study.contenders.iter().filter(|c| c.target.is_none() && c.server.is_none());
         let priced_only = priced.map(|c| c.name.clone()).collect();
-        Self { data_sets: data_sets(inputs), points, trials: study.plan(), priced_only, estimated_s }
+        let factors = study.factors.iter().map(|factor| PlannedFactor {
+            name: factor.name.clone(),
+            levels: factor.levels.iter().map(|level| level.name.clone()).collect(),
+            by_hand: factor.by_hand,
+        });
+        let (factors, trials) = (factors.collect(), study.plan());
+        let remarks = reads_after_writes(inputs, &trials);
+        Self { factors, data_sets: data_sets(inputs), points, trials, remarks, priced_only, estimated_s }
     }
 
     /// The same for people.
     pub fn text(&self) -> String {
         let data: String = self.data_sets.iter().map(|set| format!("  {}\n", set.text())).collect();
-        let points: String = self.points.iter().map(|p| format!("  {}\n", p.text())).collect();
+        // At every level of a factor a workload has the same points.
+        let mut points: Vec<String> = self.points.iter().map(|p| format!("  {}\n", p.text())).collect();
+        points.dedup();
+        let points = points.concat();
+        let factors: String = self.factors.iter().map(|f| format!("  {}\n", f.text())).collect();
+        let factors = if factors.is_empty() {
+            factors
+        } else {
+            format!("factors, at every level of which all of it is measured\n{factors}")
+        };
+        let remarks: String = self.remarks.iter().map(|remark| format!("{remark}\n")).collect();
         let order: String = self.blocks().iter().map(|block| format!("  {block}\n")).collect();
         let took = match self.estimated_s.map(|s| clock_text(Duration::try_from_secs_f64(s).unwrap_or(Duration::MAX))) {
             Some(took) => format!("about {took} with loads and checks"),
@@ -95,7 +133,7 @@ impl Planned {
             self.priced_only.iter().map(|name| format!("{name} has no target and no server: it can only be priced\n")).collect();
         let count = thousands(self.trials.len() as u64);
         format!(
-            "data of each contender\n{data}points of each contender\n{points}order of the trials\n{order}{count} trials, {took}\n{priced}"
+            "data of each contender\n{data}points of each contender\n{points}{factors}order of the trials\n{order}{count} trials, {took}\n{remarks}{priced}"
         )
     }
 
@@ -118,8 +156,10 @@ impl Planned {
 
 fn points(study: &Study, workload: &str) -> Points {
     let sweep = study.sweep_of(workload);
+    let levels = study.workload(workload).into_iter().flat_map(|spec| study.levels_of(spec));
     Points {
         workload: workload.to_owned(),
+        at: levels.map(|(factor, level)| format!("{}={}", factor.name, level.name)).collect(),
         levels: sweep.levels().to_vec(),
         unit: sweep.level_unit(),
         trials: sweep.trials,
@@ -138,8 +178,11 @@ fn data_sets(inputs: &Inputs) -> Vec<DataSet> {
         let size = plan.size();
         let default = if size.grows { Reset::PerBlock } else { Reset::Never };
         let reset = spec.reset.unwrap_or(default);
+        let name = base_of(&spec.name).to_owned();
         if let Some(set) = known {
-            set.workloads.push(spec.name.clone());
+            if !set.workloads.contains(&name) {
+                set.workloads.push(name);
+            }
             // One that loads them again does so for all.
             set.reset = set.reset.max(reset);
             continue;
@@ -147,7 +190,7 @@ fn data_sets(inputs: &Inputs) -> Vec<DataSet> {
         sets.push(DataSet {
             kind: spec.kind.value.clone(),
             database: spec.database.clone(),
-            workloads: vec![spec.name.clone()],
+            workloads: vec![name],
             rows: size.rows,
             bytes: size.bytes,
             reset,
@@ -156,8 +199,48 @@ fn data_sets(inputs: &Inputs) -> Vec<DataSet> {
     sets
 }
 
+/// A sentence for each workload that only reads, and in some trial finds its tables as another one has changed them.
+pub(crate) fn reads_after_writes(inputs: &Inputs, trials: &[TrialKey]) -> Vec<String> {
+    let study = &inputs.study;
+    // By contender and tables: the block of the last trial, and who has written since the last load.
+    let mut seen: BTreeMap<(&str, &str, Option<&str>), ((u32, u32), Option<&str>)> = BTreeMap::new();
+    let mut found: Vec<(&str, &str)> = Vec::new();
+    for key in trials {
+        let Some((spec, plan)) = study.workloads.iter().zip(&inputs.plans).find(|(spec, _)| spec.name == key.workload) else {
+            continue;
+        };
+        let reset = spec.reset.unwrap_or(if plan.size().grows { Reset::PerBlock } else { Reset::Never });
+        let block = (key.deployment(), key.trial);
+        let data = (key.contender.as_str(), spec.kind.value.as_str(), spec.database.as_deref());
+        let (last, writer) = seen.entry(data).or_insert((block, None));
+        if reset == Reset::PerTrial || (reset == Reset::PerBlock && *last != block) || last.0 != block.0 {
+            *writer = None;
+        }
+        *last = block;
+        let name = base_of(&spec.name);
+        match *writer {
+            _ if spec.writes() => *writer = Some(name),
+            Some(writer) if found.iter().all(|(reader, _)| *reader != name) => found.push((name, writer)),
+            _ => {}
+        }
+    }
+    let text = |(reader, writer): (&str, &str)| {
+        format!(
+            "`{reader}` also reads tables after `{writer}` has changed them; `reset = \"per-block\"` in `{reader}` loads them again"
+        )
+    };
+    found.into_iter().map(text).collect()
+}
+
 fn word<S: Serializer>(reset: &Reset, to: S) -> Result<S::Ok, S::Error> {
     to.serialize_str(reset.word())
+}
+
+impl PlannedFactor {
+    fn text(&self) -> String {
+        let by = if self.by_hand { "; you set it, and run one at a time with --at" } else { "" };
+        format!("{}: {}{by}", self.name, self.levels.join(", "))
+    }
 }
 
 impl DataSet {
@@ -190,7 +273,7 @@ impl Points {
         let deployments =
             if self.deployments > 1 { format!(" in each of {} deployments", self.deployments) } else { String::new() };
         let unit = if self.levels == [1] && self.unit == "connections" { "connection" } else { self.unit };
-        let (name, levels, warmup) = (&self.workload, levels.join(", "), duration_text(self.warmup_ns));
+        let (name, levels, warmup) = (base_of(&self.workload), levels.join(", "), duration_text(self.warmup_ns));
         format!("{name}: {levels} {unit}, each {times}{deployments}, {warmup} of warm-up and {window} measured")
     }
 }

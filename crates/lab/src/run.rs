@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use perbuck_core::plan::TrialKey;
 use perbuck_core::run_record::{Flag, RunRecord};
-use perbuck_core::study::Study;
+use perbuck_core::study::{Factor, Study};
 use perbuck_load::stop::StopToken;
 
 use crate::error::LabError;
@@ -14,6 +14,7 @@ use crate::estimate::{Ahead, Estimate, TimeLeft, length};
 use crate::globals;
 use crate::inputs::Inputs;
 use crate::live::{Event, Live};
+use crate::planned;
 use crate::preflight;
 use crate::prepare::{self, Checked, Ensured};
 use crate::progress::{Done, Progress, clock_text, second_text};
@@ -32,6 +33,8 @@ pub struct RunOptions {
     pub results: PathBuf,
     /// This deployment alone, for targets that the user deploys.
     pub deployment: Option<u32>,
+    /// These levels alone of factors that the user sets, as `factor=level`.
+    pub at: Vec<String>,
     /// How a password is asked for that no variable and no file holds; `None` asks for none.
     pub ask_password: Option<AskPassword>,
 }
@@ -42,6 +45,7 @@ pub struct RunOptions {
 /// The first failure. Finished trials are kept.
 pub fn study(inputs: &Inputs, options: &RunOptions, progress: &mut dyn Progress, stop: &StopToken) -> Result<PathBuf, LabError> {
     deployable(&inputs.study, options.deployment)?;
+    set_by_hand(&inputs.study, &options.at)?;
     servers::clean(&inputs.study, progress);
     let done = whole(inputs, options, progress, stop);
     // A server that was still ending when this began has left its folder since.
@@ -58,10 +62,18 @@ fn whole(inputs: &Inputs, options: &RunOptions, progress: &mut dyn Progress, sto
     let plan = inputs.study.plan();
     void::sweep(&store, &plan)?.iter().for_each(|line| progress.line(line));
     let on_disk = plan.iter().filter(|key| store.has(key)).count();
-    let wanted = |key: &TrialKey| deployment.is_none_or(|d| key.deployment() == d) && !store.has(key);
+    let at_level = |key: &TrialKey| {
+        let by_hand = inputs.study.workload(&key.workload).map(|spec| inputs.study.set_by_hand(spec)).unwrap_or_default();
+        by_hand.iter().all(|level| options.at.contains(level))
+    };
+    let wanted = |key: &TrialKey| deployment.is_none_or(|d| key.deployment() == d) && at_level(key) && !store.has(key);
     let missing: Vec<(usize, &TrialKey)> = plan.iter().enumerate().filter(|(_, key)| wanted(key)).collect();
     if missing.is_empty() {
-        let which = deployment.map_or_else(|| format!("all {} trials", plan.len()), |d| format!("all trials of deployment {d}"));
+        let mut which =
+            deployment.map_or_else(|| format!("all {} trials", plan.len()), |d| format!("all trials of deployment {d}"));
+        if !options.at.is_empty() {
+            which = format!("all trials at {}", options.at.join(", "));
+        }
         progress.line(&format!("{which} are on disk in {}", store.root().display()));
         if store.checked() && !globals::left_behind(store.root()) {
             return Ok(store.root().to_owned());
@@ -69,6 +81,7 @@ fn whole(inputs: &Inputs, options: &RunOptions, progress: &mut dyn Progress, sto
     } else if on_disk > 0 {
         progress.line(&format!("{on_disk} of {} trials are on disk; going on with the others", plan.len()));
     }
+    planned::reads_after_writes(inputs, &plan).iter().for_each(|line| progress.alert(line));
     let (host, id) = (perbuck_observe::host(), store.id()?);
     let (mut live, time) = (Live::new(store.root()), TimeLeft::new(Estimate::of(inputs)));
     live.say(Event::Began { trials: plan.len(), on_disk });
@@ -108,8 +121,8 @@ fn whole(inputs: &Inputs, options: &RunOptions, progress: &mut dyn Progress, sto
         let servers = Servers::start(&inputs.study, inputs.registry, stop, run.progress)?;
         let stages = stage::build(inputs, &servers, &passwords, stop)?;
         let context = Context { study: &inputs.study, fingerprint: &fingerprint, host: &host };
-        let mut session = Session::start(inputs, context, &stages, store.root(), stop, run.progress)?;
-        let measured = servers.explain(run.measure(&mut session, missing));
+        let mut session = Session::start(inputs, context, (&stages, servers), store.root(), stop, run.progress)?;
+        let measured = run.measure(&mut session, missing);
         session.end(measured, run.progress)?;
         run.check(&session)?;
     }
@@ -134,6 +147,37 @@ fn deployable(study: &Study, wanted: Option<u32>) -> Result<(), LabError> {
         return Err(LabError::usage(message, help));
     }
     Ok(())
+}
+
+/// Refuses to run levels that only the user can set without the word for which of them is set now, and levels that there are not.
+fn set_by_hand(study: &Study, at: &[String]) -> Result<(), LabError> {
+    let by_hand: Vec<&Factor> = study.factors.iter().filter(|factor| factor.by_hand).collect();
+    let is_level = |given: &String| {
+        let level =
+            given.split_once('=').filter(|(name, level)| by_hand.iter().any(|f| f.name == *name && f.level(level).is_some()));
+        level.is_some()
+    };
+    let all = || -> Vec<String> {
+        by_hand.iter().flat_map(|f| f.levels.iter().map(move |level| format!("{}={}", f.name, level.name))).collect()
+    };
+    if let Some(unknown) = at.iter().find(|given| !is_level(given)) {
+        let help = if by_hand.is_empty() {
+            "leave it out: perbuck sets the levels of this study itself".to_owned()
+        } else {
+            format!("the levels that you set are: {}", all().join(", "))
+        };
+        return Err(LabError::usage(format!("--at {unknown}: the study has no such level that is set by hand"), help));
+    }
+    let given =
+        |factor: &Factor| at.iter().filter(|given| given.split_once('=').is_some_and(|(name, _)| name == factor.name)).count();
+    match by_hand.iter().find(|factor| given(factor) != 1) {
+        Some(factor) => {
+            let message = format!("you set the levels of factor `{}`, and perbuck does not know which is set now", factor.name);
+            let help = format!("set one, and say so: perbuck run STUDY --at {}; then the next one", all().join(" or --at "));
+            Err(LabError::usage(message, help))
+        }
+        None => Ok(()),
+    }
 }
 
 struct Run<'a> {
@@ -267,13 +311,17 @@ impl Run<'_> {
     fn check(&mut self, session: &Session<'_>) -> Result<(), LabError> {
         self.live.say(Event::Doing { text: "checking the data after the last trial".to_owned() });
         let (study, mut checked) = (session.context.study, Checked::default());
+        let mut seen = BTreeSet::new();
         for (position, stage) in session.stages.iter().enumerate() {
             let is_private = study.contenders[position / study.workloads.len()].server.is_some();
             if is_private && !self.ensured.contains(&position) {
                 self.progress.line(&format!("{}: not checked, since its data went with the server of its trials", stage.title));
                 continue;
             }
-            checked = checked.and(prepare::check(stage, self.progress)?);
+            // Workloads that share their tables share their checks.
+            if seen.insert((position / study.workloads.len(), &stage.address, &stage.fingerprint)) {
+                checked = checked.and(prepare::check(stage, self.progress)?);
+            }
         }
         if let Some(text) = checked.text() {
             self.progress.line(&format!("after the last trial {text}"));

@@ -18,6 +18,7 @@ use crate::lease::Leases;
 use crate::prepare::{self, Ensured};
 use crate::progress::{Details, Progress, clock_text};
 use crate::rest;
+use crate::servers::Servers;
 use crate::stage::Stage;
 use crate::trial::{self, Context, Task};
 
@@ -33,6 +34,7 @@ pub(crate) struct Session<'a> {
     globals: Globals<'a>,
     // After the settings, which are restored under them.
     leases: Leases,
+    servers: Servers,
     /// Rows per table as last seen, by stage.
     rows: BTreeMap<usize, BTreeMap<String, u64>>,
 }
@@ -42,7 +44,7 @@ impl<'a> Session<'a> {
     pub(crate) fn start(
         inputs: &'a Inputs,
         context: Context<'a>,
-        stages: &'a [Stage],
+        (stages, servers): (&'a [Stage], Servers),
         root: &Path,
         stop: &'a StopToken,
         progress: &mut dyn Progress,
@@ -52,11 +54,12 @@ impl<'a> Session<'a> {
             stage.has_transactions(&stage.server.facts()?)?;
         }
         let globals = Globals::start(&inputs.study, stages, root, stop, progress)?;
-        Ok(Self { inputs, context, stages, stop, globals, leases, rows: BTreeMap::new() })
+        Ok(Self { inputs, context, stages, stop, globals, leases, servers, rows: BTreeMap::new() })
     }
 
     /// Restores the settings, whatever the work came to; its failure counts before one of this.
     pub(crate) fn end(&mut self, worked: Result<(), LabError>, progress: &mut dyn Progress) -> Result<(), LabError> {
+        let worked = self.servers.explain(worked);
         let restored = self.globals.end(progress);
         first_failure(worked, restored, progress)
     }
@@ -92,17 +95,20 @@ impl<'a> Session<'a> {
     {
         let stages = self.stages;
         self.leases.held()?;
+        let study = &self.inputs.study;
+        let workload = &study.workloads[stage % study.workloads.len()];
+        let place = (stage / study.workloads.len(), workload);
+        self.servers.put((study, self.inputs.registry), place, self.stop, progress)?;
         let data = self.reset(&stages[stage], (&key.contender, block), progress)?;
         let known = self.rows.remove(&stage).filter(|_| data != RELOADED);
         let rows_before = Some(known.map_or_else(|| stages[stage].data.rows(), Ok)?);
-        if let Some(line) = self.globals.hold(&key.contender)? {
+        if let Some(line) = self.globals.hold(&study.state_name(&key.contender, workload))? {
             progress.line(&line);
         }
         // Terminals that read so far back would miss what was loaded or written since.
         rest::shown_pause(stages[stage].staleness, self.stop, &mut |left| {
             progress.passing(&format!("{}: {} until stale reads see these data", stages[stage].title, clock_text(left)));
         })?;
-        let study = &self.inputs.study;
         let (plan, metric) = (&self.inputs.plans[stage % study.workloads.len()], study.metric_of(&key.workload).clone());
         Ok(Task { key, spec, position, stage: &stages[stage], parameters: plan.parameters(), metric, data, rows_before })
     }
@@ -113,7 +119,9 @@ impl<'a> Session<'a> {
         self.leases.held()?;
         // A server that was restarted has its own settings. Its trial is void, and they are set again before the next.
         if !matches!(record.void_reason(), Some(VoidReason::ServerDied { .. })) {
-            self.globals.held(&record.key.contender)?;
+            let study = &self.inputs.study;
+            let workload = &study.workloads[stage % study.workloads.len()];
+            self.globals.held(&study.state_name(&record.key.contender, workload))?;
         }
         // A server that was away could not be asked; then they are counted before the next trial.
         if !record.workload.rows_after.is_empty() {

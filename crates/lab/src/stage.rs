@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use perbuck_core::run_record::{AuditValue, HostRecord, Measured, Observed};
-use perbuck_core::study::{Contender, Reset, Study, TransactionChoice, WorkloadSpec};
+use perbuck_core::study::{Contender, Reset, ServerSpec, Study, TransactionChoice, WorkloadSpec};
 use perbuck_core::units::Seed;
 use perbuck_database::dialect::Dialect;
 use perbuck_database::registry::DriverAction;
@@ -193,14 +193,19 @@ pub(crate) fn stage<Known: Databases, List: Benchmarks>(
     if let Some((message, help)) = plan.refusal(target.dialect()) {
         return Err(LabError::usage(format!("{}, {}: {message}", contender.name, spec.name), help));
     }
-    let wishes = Wishes {
-        counts_found_rows: plan.counts_found_rows(),
-        noted_settings: contender.server_settings.keys().cloned().collect(),
-    };
+    let wishes = Wishes { counts_found_rows: plan.counts_found_rows(), noted_settings: noted(study, contender, spec) };
     let join = Join { contender, spec, seed: data_seed(study, spec), target, stop };
     let joining = WithDriver { join, plan, list: PhantomData::<List> };
     let joined = Known::drive(target, password, &wishes, joining).ok_or_else(|| registry::unregistered(target))?;
     joined.map_err(|e| LabError::target(&contender.name, &e))?.ok_or_else(|| registry::unknown(plan))
+}
+
+/// The settings of a contender's servers whose values a record keeps: those that the study sets.
+fn noted(study: &Study, contender: &Contender, spec: &WorkloadSpec) -> Vec<String> {
+    let at = study.contender_at(contender, spec);
+    let started = at.server.as_ref().map(ServerSpec::config).unwrap_or_default();
+    let variable = |key: &String| key.to_ascii_lowercase().replace('-', "_");
+    at.server_settings.keys().cloned().chain(started.keys().map(variable)).collect()
 }
 
 struct Join<'a> {

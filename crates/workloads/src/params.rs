@@ -211,6 +211,13 @@ pub(crate) fn put(all: &mut BTreeMap<String, String>, key: &str, value: &dyn ToS
     all.insert(key.to_owned(), value.to_string());
 }
 
+/// How the data of one workload differ from those of another, if they do: a clause after "because".
+pub(crate) fn other_data(one: &BTreeMap<String, String>, other: &BTreeMap<String, String>) -> Option<String> {
+    let key = one.keys().chain(other.keys()).find(|key| one.get(*key) != other.get(*key))?;
+    let value = |of: &BTreeMap<String, String>| of.get(key).map_or_else(|| "not set".to_owned(), |value| format!("\"{value}\""));
+    Some(format!("`{key}` of their data is {} in one of them and {} in the other", value(one), value(other)))
+}
+
 fn is_identifier(text: &str) -> bool {
     (1..=64).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
 }

@@ -118,7 +118,11 @@ pub(crate) struct PublishedArguments {
 
 impl PublishedArguments {
     pub(crate) fn texts(&self) -> Result<PublishedTexts, LabError> {
-        inputs::published_texts(&self.study.path, self.study.prices.as_deref(), self.results.as_deref())
+        inputs::published_texts(
+            (&self.study.path, &self.study.targets.of()),
+            self.study.prices.as_deref(),
+            self.results.as_deref(),
+        )
     }
 }
 

@@ -16,7 +16,11 @@ use crate::args::CheckArguments;
 /// Reports every problem at once; says what a good study would do.
 pub(crate) fn run(arguments: &CheckArguments) -> Result<(), LabError> {
     let path = &arguments.study.path;
-    let inputs = match inputs::read_or_list(path, arguments.study.prices.as_deref(), Registry::default())? {
+    let inputs = match inputs::read_or_list(
+        (path, &arguments.study.targets.of()),
+        arguments.study.prices.as_deref(),
+        Registry::default(),
+    )? {
         Ok(inputs) => inputs,
         Err(problems) if arguments.json => {
             print_json(&problems)?;

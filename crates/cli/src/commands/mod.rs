@@ -40,13 +40,15 @@ pub(crate) fn screen() -> Screen {
 }
 
 pub(crate) fn plan(arguments: &PriceArguments) -> Result<(), LabError> {
-    let StudyArguments { path, prices } = &arguments.study;
-    let planned = Planned::of(&perbuck_lab::inputs::read_to_measure(path, prices.as_deref(), Registry::default())?);
+    let StudyArguments { path, targets, prices } = &arguments.study;
+    let inputs = perbuck_lab::inputs::read_to_measure((path, &targets.of()), prices.as_deref(), Registry::default())?;
+    let planned = Planned::of(&inputs);
     print_either(arguments.json, &planned, || planned.text())
 }
 
 pub(crate) fn price(arguments: &PriceArguments) -> Result<(), LabError> {
-    let inputs = perbuck_lab::inputs::read(&arguments.study.path, arguments.study.prices.as_deref(), Registry::default())?;
+    let StudyArguments { path, targets, prices } = &arguments.study;
+    let inputs = perbuck_lab::inputs::read((path, &targets.of()), prices.as_deref(), Registry::default())?;
     if inputs.bills.is_empty() {
         let message = format!("{} names no prices", arguments.study.path.display());
         return Err(LabError::new(ErrorKind::Usage, message, "add a `[price]` table with `snapshot` and `regions`"));
@@ -56,7 +58,7 @@ pub(crate) fn price(arguments: &PriceArguments) -> Result<(), LabError> {
 
 /// Loads what a study needs and checks it, or writes its rows as files.
 pub(crate) fn prepare(arguments: &PrepareArguments) -> Result<(), LabError> {
-    let inputs = perbuck_lab::inputs::read_to_measure(&arguments.study, None, Registry::default())?;
+    let inputs = perbuck_lab::inputs::read_to_measure((&arguments.study, &arguments.targets.of()), None, Registry::default())?;
     let files = &arguments.files;
     if files.output_type.is_some() {
         let format = files.csv_format.as_deref().map(|f| if f == "mysql" { CsvFormat::Backslash } else { CsvFormat::Quotes });
@@ -79,10 +81,11 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), LabError> {
     let run = RunOptions {
         results: arguments.results.clone(),
         deployment: arguments.deployment,
+        at: arguments.at.clone(),
         ask_password: arguments.password.asked(),
     };
-    let lab =
-        Lab::open(&arguments.study.path, LabOptions { prices: arguments.study.prices.clone(), run, ..LabOptions::default() })?;
+    let StudyArguments { path, targets, prices } = &arguments.study;
+    let lab = Lab::open(path, LabOptions { targets: targets.of(), prices: prices.clone(), run, ..LabOptions::default() })?;
     let stop = stop_on_signal(TRIAL_STOPS)?;
     if arguments.driver.is_some() {
         let rows = perbuck_lab::ceiling::run(lab.inputs(), &mut Display::default(), &stop)?;
@@ -97,8 +100,8 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), LabError> {
 }
 
 pub(crate) fn capacity(arguments: &CapacityArguments) -> Result<(), LabError> {
-    let inputs =
-        perbuck_lab::inputs::read_to_measure(&arguments.study.path, arguments.study.prices.as_deref(), Registry::default())?;
+    let StudyArguments { path, targets, prices } = &arguments.study;
+    let inputs = perbuck_lab::inputs::read_to_measure((path, &targets.of()), prices.as_deref(), Registry::default())?;
     let arrivals = arguments.arrivals.as_deref().map(|a| if a == "uniform" { Arrivals::Uniform } else { Arrivals::Poisson });
     let request = CapacityRequest {
         file: arguments.study.path.display().to_string(),

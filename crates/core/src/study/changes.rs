@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::plan::fingerprint;
 use crate::study::{Contender, Study, Sweep, WorkloadSpec};
 use crate::units::duration_text;
 
@@ -42,6 +43,9 @@ impl Study {
         put("sweep.events", s.events.map(|n| n.to_string()));
         put("sweep.phases", (!s.phases.is_empty()).then(|| format!("{:?}", s.phases)));
         put("sweep.rate", s.is_open().then(|| format!("{:?} arrivals", s.arrivals).to_lowercase()));
+        for level in self.factors.iter().flat_map(|factor| &factor.levels) {
+            put(&format!("level {}", level.name), Some(level.identity()));
+        }
         contenders.into_iter().for_each(|c| of_contender(c, &mut put));
         self.workloads.iter().for_each(|w| of_workload((w, s), &mut put));
         keys
@@ -63,6 +67,7 @@ fn of_contender(contender: &Contender, put: &mut dyn FnMut(&str, Option<String>)
     for (key, value) in [("version", &server.version), ("program", &server.program), ("folder", &server.folder)] {
         own(&format!("server.{key}"), value.as_ref().map(|v| v.value.clone()));
     }
+    own("server.config_file", server.config_file.as_ref().map(|file| fingerprint(&file.text)));
     for (name, value) in &server.config {
         own(&format!("server.config.{name}"), Some(value.value.to_string()));
     }

@@ -4,8 +4,10 @@
 //! judge (a workload's parameters, a target's address, an instance's price) keeps its line, so that the caller can
 //! report it with the same precision.
 
+mod attached;
 mod changes;
 mod costs;
+mod factor;
 mod published;
 mod read;
 mod results_csv;
@@ -18,7 +20,8 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub use self::server::{ServerSpec, is_variable_name};
+pub use self::attached::{Attached, files_named, targets_given};
+pub use self::server::{ConfigFile, ServerSpec, is_variable_name};
 pub use self::sweep::{NO_LIMIT_NS, Sweep};
 pub use self::transactions::TransactionChoice;
 pub use crate::bill::Rounding;
@@ -27,6 +30,7 @@ pub use crate::toml_reader::{Located, Scalar};
 use crate::units::{MicroUsd, Seed};
 use crate::workload_kind::WorkloadKind;
 pub use costs::{Discount, Fee, FeeTerms, Payment, Scenario, SnapshotRule, Traffic, TrafficAmount};
+pub use factor::{Factor, FactorLevel, base_of};
 pub use published::{AuditSpec, Claim, PrintedNumber, Published, ResultRow, Rule};
 pub use results_csv::CsvRow;
 
@@ -52,8 +56,10 @@ pub struct Study {
     pub price: PriceBasis,
     /// The systems under test, at least one.
     pub contenders: Vec<Contender>,
-    /// The workloads, at least one.
+    /// The workloads, at least one; with factors those of every combination of levels.
     pub workloads: Vec<WorkloadSpec>,
+    /// What is varied beside them.
+    pub factors: Vec<Factor>,
     /// Which points are measured and how long.
     pub sweep: Sweep,
     /// How the points of a workload become one number.
@@ -62,6 +68,8 @@ pub struct Study {
     pub decision: Decision,
     /// Published results that stand in place of trials.
     pub published: Option<Published>,
+    /// Published results that the study repeats: what it measures stands beside them.
+    pub beside: Option<Published>,
     /// Printed numbers and claims to be audited.
     pub audit: AuditSpec,
 }
@@ -190,8 +198,10 @@ pub struct Volume {
 /// A workload as a study declares it.
 #[derive(Debug, Clone)]
 pub struct WorkloadSpec {
-    /// Path-safe name.
+    /// Path-safe name; at levels of factors `name@level,level`.
     pub name: String,
+    /// Its level of each factor, as a position among those.
+    pub at: Vec<usize>,
     /// sysbench, tpcc, …
     pub kind: Located<String>,
     /// What is known of that kind; `None` of one that this program does not have.
@@ -316,6 +326,7 @@ impl Study {
         };
         let workload = WorkloadSpec {
             name: workload.to_owned(),
+            at: Vec::new(),
             kind: located(kind.name),
             known: Some(kind),
             database: None,
@@ -337,10 +348,12 @@ impl Study {
             price: PriceBasis::default(),
             contenders: contenders.into_iter().map(contender).collect(),
             workloads: vec![workload],
+            factors: Vec::new(),
             sweep,
             summary: Summary::Peak,
             decision: Decision::default(),
             published: None,
+            beside: None,
             audit: AuditSpec::default(),
         }
     }

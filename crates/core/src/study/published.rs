@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::exact::Exact;
 use crate::formula::Formula;
 use crate::metric::{Counted, Metric, TPS};
-use crate::toml_reader::{Digits, Located, Section};
+use crate::toml_reader::{Digits, Located, Section, TomlFile};
 
-use super::{Study, Summary, WorkloadSpec};
+use super::{Study, Summary, WorkloadSpec, attached};
 
 /// The published side of a study that perbuck did not measure.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -126,6 +126,13 @@ impl ResultRow {
 }
 
 impl Study {
+    /// The study with the results that it repeats in place of trials.
+    #[must_use]
+    pub fn as_published(mut self) -> Self {
+        self.published = self.published.or(self.beside.take());
+        self
+    }
+
     /// The summary rule of a workload: its own, or that of the study.
     pub fn summary_of(&self, workload: &str) -> &Summary {
         self.workload(workload).and_then(|w| w.summary.as_ref()).unwrap_or(&self.summary)
@@ -139,6 +146,11 @@ impl Study {
 }
 
 impl WorkloadSpec {
+    /// Whether its transactions may write to its tables.
+    pub fn writes(&self) -> bool {
+        self.known.is_none_or(|kind| (kind.writes)(&self.parameters))
+    }
+
     /// Its parameters as they stand in the study.
     pub fn declared(&self) -> BTreeMap<String, String> {
         self.parameters.iter().map(|(name, v)| (name.clone(), v.value.to_string())).collect()
@@ -159,8 +171,27 @@ impl WorkloadSpec {
 /// Numbers of one study at most, after filling in; far above the longest article.
 const NUMBERS_LIMIT: usize = 20_000;
 
-pub(super) fn read_results(root: &Section<'_>) -> Option<Published> {
+impl AuditSpec {
+    /// Adds what another file holds.
+    pub(super) fn extend(&mut self, other: Option<Self>) {
+        let Some(other) = other else { return };
+        self.given.extend(other.given);
+        self.numbers.extend(other.numbers);
+        self.claims.extend(other.claims);
+    }
+}
+
+/// The file that holds the published results of a study, where it is another one.
+pub(super) fn article(root: &Section<'_>) -> Option<TomlFile> {
     let s = root.table("results")?;
+    let named = s.text("file")?;
+    s.finish();
+    let text = attached::text_of(root, &named)?;
+    TomlFile::parse(&named.value, text).map_err(|problem| root.file().adopt(vec![problem])).ok()
+}
+
+pub(super) fn read_results(root: &Section<'_>) -> Option<Published> {
+    let s = root.table("results").filter(|s| !s.has("file"))?;
     let text = |key: &str| s.text(key).map(|t| t.value).unwrap_or_default();
     let mut published = Published {
         title: text("title"),
@@ -216,13 +247,12 @@ fn read_table(s: &Section<'_>, rows: &mut Vec<ResultRow>) {
 
 /// Finds rows of unknown contenders or workloads, doubles, and points of a summary without a row.
 pub(super) fn check_results(
-    root: &Section<'_>,
+    (root, file): (&Section<'_>, &TomlFile),
     p: &Published,
     contenders: &[&str],
     workloads: &[WorkloadSpec],
     summary: &Summary,
 ) {
-    let file = root.file();
     let mut seen = BTreeSet::new();
     let names: Vec<&str> = workloads.iter().map(|w| w.name.as_str()).collect();
     for row in &p.rows {
@@ -242,7 +272,7 @@ pub(super) fn check_results(
         let levels = p.levels(&w.name);
         if let Some(missing) = over.iter().find(|l| !levels.contains(l)).filter(|_| !levels.is_empty()) {
             let message = format!("the summary of workload `{}` names {missing}, at which it has no result", w.name);
-            file.report(w.line, message, "give the workload its own `over = [...]` with points that it has");
+            root.file().report(w.line, message, "give the workload its own `over = [...]` with points that it has");
         }
     }
 }

@@ -1,13 +1,16 @@
 //! From TOML to a checked study, or to all problems at once.
 
+use std::collections::BTreeMap;
+
 use crate::metric::Metric;
 use crate::problem::{Problem, did_you_mean};
 use crate::toml_reader::{Located, Section, TomlFile};
 use crate::units::Seed;
 use crate::workload_kind::{self, Kinds, WorkloadKind};
 
+use super::attached;
 use super::costs::{read_discount, read_fee, read_payment, read_scenario, read_traffic};
-use super::published::{check_results, read_audit, read_results};
+use super::published::{article, check_results, read_audit, read_results};
 use super::server::{read_server, read_server_settings};
 use super::transactions::read_transactions;
 use super::{
@@ -15,11 +18,13 @@ use super::{
 };
 
 mod decision;
+mod factor;
 mod imported;
 mod summary;
 mod sweep;
 
 use decision::read_decision;
+use factor::{multiply, read_factors};
 use summary::{check_summaries, read_over, read_summary};
 use sweep::{Own, read_own, read_sweep};
 
@@ -63,14 +68,19 @@ fn read_root(root: &Section<'_>, kinds: &Kinds) -> Option<Study> {
     let (baseline_name, control) = (root.text("baseline"), root.text("control"));
     let notional = root.boolean("notional").is_some_and(|n| n.value);
     let price = read_price(root.table("price").as_ref());
-    let contenders = members(root, "contender", read_contender);
+    let contenders = members(root, "contender", |s| read_contender(s, root));
     let imported = root.boolean("imported").is_some_and(|v| v.value);
     // What was measured elsewhere may have any parameters, these words too.
-    let measures = !imported && !root.has("results");
+    let measures = !imported && (!root.has("results") || root.has("sweep"));
     let workloads = members(root, "workload", |s| read_workload(s, kinds, measures));
+    let factors = read_factors(root);
     let mut sweep = root.table("sweep").map_or_else(|| Some(Sweep::default()), |s| read_sweep(&s));
-    let published = read_results(root);
-    let audit = read_audit(root);
+    let article = article(root);
+    let article_root = article.as_ref().map(TomlFile::root);
+    let results = read_results(article_root.as_ref().unwrap_or(root));
+    let mut audit = read_audit(root);
+    audit.extend(article_root.as_ref().map(read_audit));
+    let (published, beside) = if measures { (None, results) } else { (results, None) };
     // Published results have points of their own; a sweep is what perbuck would measure.
     let given = !imported || root.table("sweep").is_some_and(|s| s.has("connections"));
     if let Some(sweep) = sweep.as_mut().filter(|_| imported) {
@@ -79,28 +89,34 @@ fn read_root(root: &Section<'_>, kinds: &Kinds) -> Option<Study> {
     let measured = sweep.as_ref().filter(|_| published.is_none() && given);
     let summary = read_summary(root);
     let decision = root.table("decision").map_or_else(Decision::default, |s| read_decision(&s));
+    let targets = attached::targets(root);
     root.finish();
     let mut contenders = contenders?;
+    give_targets(root, targets, &mut contenders);
     if imported {
         imported::check_contenders(root, &contenders, control.as_ref(), published.is_some());
     }
     if let Some(control) = control {
         contenders.extend(read_control(root, &control, &contenders, published.is_some()));
     }
-    let mut workloads = give_sweeps(root, workloads?, sweep.as_ref());
+    let (mut workloads, factors) = (give_sweeps(root, workloads?, sweep.as_ref()), factors?);
+    unique(root, "workload", workloads.iter().map(|w| (w.name.as_str(), w.line)));
+    workloads = multiply(root, &factors, workloads, sweep.as_ref());
+    factor::check_contenders(root, &factors, &contenders);
     if let Some(measured) = measured {
         check_summaries(root, summary.as_ref(), &workloads, measured);
     }
-    if let (Some(published), Some(summary)) = (&published, &summary) {
-        let names: Vec<&str> = contenders.iter().map(|c| c.name.as_str()).collect();
-        check_results(root, published, &names, &workloads, summary);
+    if measures {
+        factor::share_data(&mut workloads);
     }
+    if let (Some(published), Some(summary)) = (published.as_ref().or(beside.as_ref()), &summary) {
+        let names: Vec<&str> = contenders.iter().map(|c| c.name.as_str()).collect();
+        let file = article.as_ref().unwrap_or(root.file());
+        check_results((root, file), published, &names, &workloads, summary);
+    }
+    article.into_iter().for_each(|file| root.file().adopt(file.into_problems()));
     give_metric(root, kinds, &mut workloads);
     unique(root, "contender", contenders.iter().map(|c| (c.name.as_str(), c.line)));
-    unique(root, "workload", workloads.iter().map(|w| (w.name.as_str(), w.line)));
-    if published.is_none() && !imported {
-        one_kind_per_database(root, &workloads);
-    }
     let baseline = find_baseline(root, baseline_name, &contenders).unwrap_or(0);
     if contenders.is_empty() {
         return None;
@@ -117,10 +133,12 @@ fn read_root(root: &Section<'_>, kinds: &Kinds) -> Option<Study> {
         price,
         contenders,
         workloads,
+        factors,
         sweep,
         summary,
         decision,
         published,
+        beside,
         audit,
     };
     few_enough(root, &study).then_some(study)
@@ -144,6 +162,23 @@ fn give_sweeps(root: &Section<'_>, workloads: Vec<(WorkloadSpec, Own)>, sweep: O
         WorkloadSpec { sweep, ..spec }
     };
     workloads.into_iter().map(each).collect()
+}
+
+/// Targets that were given apart from the contenders take the place of theirs.
+fn give_targets(root: &Section<'_>, targets: BTreeMap<String, Located<String>>, contenders: &mut [Contender]) {
+    for (name, target) in targets {
+        let Some(contender) = contenders.iter_mut().find(|c| c.name == name) else {
+            let names: Vec<&str> = contenders.iter().map(|c| c.name.as_str()).collect();
+            let help = did_you_mean(&name, &names, || format!("the contenders are: {}", names.join(", ")));
+            root.file().report(target.line, format!("a target is given for `{name}`, which is no contender"), help);
+            continue;
+        };
+        if contender.server.is_some() {
+            let message = format!("a target is given for contender `{name}`, which has a `server`");
+            root.file().report(target.line, message, "leave one of them out");
+        }
+        contender.target = Some(target);
+    }
 }
 
 /// The metric of `[summary]` goes to every workload that names none of its own.
@@ -188,25 +223,6 @@ fn unique<'n>(root: &Section<'_>, what: &str, names: impl Iterator<Item = (&'n s
         }
         seen.push(name);
     }
-}
-
-/// Two workloads of one kind would fight over the same tables.
-fn one_kind_per_database(root: &Section<'_>, workloads: &[WorkloadSpec]) {
-    for (i, w) in workloads.iter().enumerate() {
-        let twin = |o: &&WorkloadSpec| {
-            o.kind.value == w.kind.value && o.database == w.database && parameters_data(o) != parameters_data(w)
-        };
-        if let Some(other) = workloads[..i].iter().find(twin) {
-            let message = format!("workloads `{}` and `{}` would use the same {} tables", other.name, w.name, w.kind.value);
-            root.file().report(w.line, message, "give one of them its own `database = \"…\"`");
-        }
-    }
-}
-
-/// The parameters that may decide the tables, without their lines, for equality.
-fn parameters_data(w: &WorkloadSpec) -> Vec<(&String, String)> {
-    let chosen = |key: &str| w.known.is_some_and(|kind| kind.is_choice(key));
-    w.parameters.iter().filter(|(k, _)| !chosen(k)).map(|(k, v)| (k, format!("{:?}", v.value))).collect()
 }
 
 fn find_baseline(root: &Section<'_>, name: Option<Located<String>>, contenders: &[Contender]) -> Option<usize> {
@@ -285,7 +301,7 @@ fn read_price(section: Option<&Section<'_>>) -> Option<PriceBasis> {
     Some(basis)
 }
 
-fn read_contender(s: &Section<'_>) -> Option<Contender> {
+fn read_contender(s: &Section<'_>, root: &Section<'_>) -> Option<Contender> {
     let name = s.required_text("name", "\"arm\"").and_then(|n| path_safe(s, "name", n));
     let mut found = Contender {
         label: s.text("label").map_or_else(|| name.clone().unwrap_or_default(), |label| label.value),
@@ -300,7 +316,7 @@ fn read_contender(s: &Section<'_>) -> Option<Contender> {
         let help = "leave out `target` and `password_file`, or leave out `server`";
         s.report("server", "a private server has its own address and password", help);
     }
-    let server = server.as_ref().map(read_server);
+    let server = server.as_ref().map(|server| read_server(server, root));
     found.server_settings = read_server_settings(s);
     found.transactions = read_transactions(s);
     found.wait_ready_ns = s.duration_ns("wait_ready");
@@ -355,7 +371,20 @@ fn read_workload(s: &Section<'_>, kinds: &Kinds, measures: bool) -> Option<(Work
     let own = if measures { read_own(s) } else { Own::default() };
     let parameters = s.remaining_scalars();
     let (name, kind, line) = (name?, kind?, s.line());
-    let spec = WorkloadSpec { name, kind, known, database, reset, metric, summary, sweep: None, weight, parameters, line };
+    let spec = WorkloadSpec {
+        name,
+        at: Vec::new(),
+        kind,
+        known,
+        database,
+        reset,
+        metric,
+        summary,
+        sweep: None,
+        weight,
+        parameters,
+        line,
+    };
     Some((spec, own))
 }
 

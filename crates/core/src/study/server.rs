@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::attached;
 use crate::toml_reader::{Located, Scalar, Section};
 
 /// A server on this machine, which lives as long as the command that needs it.
@@ -21,8 +22,21 @@ pub struct ServerSpec {
     pub options: Option<Located<String>>,
     /// Settings in the server's own words; those in tables by their paths.
     pub config: BTreeMap<String, Located<String>>,
+    /// A configuration file of the server, whose settings hold where `config` has no other.
+    pub config_file: Option<ConfigFile>,
     /// Line in the study.
     pub line: usize,
+}
+
+/// A configuration file of a server.
+#[derive(Debug, Clone)]
+pub struct ConfigFile {
+    /// What the study calls it.
+    pub name: Located<String>,
+    /// What is in it.
+    pub text: String,
+    /// Its settings, where a reader of such files has read them: those that perbuck makes itself are not among them.
+    pub settings: BTreeMap<String, String>,
 }
 
 impl ServerSpec {
@@ -40,7 +54,8 @@ impl ServerSpec {
         // Studies of before they were known go on in their folders.
         let options = self.options.as_ref().map_or(String::new(), |options| format!(" {:?}", options.value));
         let parts: String = self.parts().into_iter().map(|(name, count)| format!(" {name} {count}")).collect();
-        own + &options + &parts
+        let file = self.config_file.as_ref().map_or(String::new(), |file| format!(" file {:?}", file.text));
+        own + &options + &parts + &file
     }
 
     /// How many of each part are started, where that is a count.
@@ -52,22 +67,30 @@ impl ServerSpec {
         self.parts.iter().filter_map(|(name, found)| Some((name.clone(), count(&found.value)?))).collect()
     }
 
-    /// Its settings without their lines.
+    /// Its settings without their lines: those of `config`, and those of its file.
     pub fn config(&self) -> BTreeMap<String, String> {
-        self.config.iter().map(|(key, found)| (key.clone(), found.value.clone())).collect()
+        let file = self.config_file.as_ref().map(|file| file.settings.clone()).unwrap_or_default();
+        file.into_iter().chain(self.config.iter().map(|(key, found)| (key.clone(), found.value.clone()))).collect()
     }
 }
 
-pub(super) fn read_server(s: &Section<'_>) -> Option<ServerSpec> {
+pub(super) fn read_server(s: &Section<'_>, root: &Section<'_>) -> Option<ServerSpec> {
     let kind = s.required_text("kind", "\"mariadb\"");
     let (version, program, folder) = (s.text("version"), s.text("program"), s.text("folder"));
-    let config = s.table("config").map(|c| c.remaining_paths()).unwrap_or_default();
+    let config = s.table("config").map(|c| read_config(&c)).unwrap_or_default();
     let options = s.text("options");
+    let config_file = s.text("config_file");
+    let config_file =
+        config_file.and_then(|name| Some(ConfigFile { text: attached::text_of(root, &name)?, name, settings: BTreeMap::new() }));
     let parts = s.remaining_scalars();
     s.finish();
-    let config =
-        config.into_iter().map(|(key, found)| (key, Located { value: written(&found.value), line: found.line })).collect();
-    Some(ServerSpec { kind: kind?, version, program, folder, parts, options, config, line: s.line() })
+    Some(ServerSpec { kind: kind?, version, program, folder, parts, options, config, config_file, line: s.line() })
+}
+
+/// Settings as the server's configuration file would have them, those in tables by their paths.
+pub(super) fn read_config(config: &Section<'_>) -> BTreeMap<String, Located<String>> {
+    let one = |(key, found): (String, Located<Scalar>)| (key, Located { value: written(&found.value), line: found.line });
+    config.remaining_paths().into_iter().map(one).collect()
 }
 
 /// Whether a text can stand in SQL as the name of a variable.
@@ -75,7 +98,7 @@ pub fn is_variable_name(name: &str) -> bool {
     !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
 }
 
-/// `server_settings` of a contender. What is read here becomes part of SQL, so names are identifiers and values hold nothing
+/// `server_settings` of a contender, or of a level. What is read here becomes part of SQL, so names are identifiers and values hold nothing
 /// that ends a string.
 pub(super) fn read_server_settings(contender: &Section<'_>) -> BTreeMap<String, Located<String>> {
     let Some(s) = contender.table("server_settings") else { return BTreeMap::new() };

@@ -64,7 +64,7 @@ const END_TIMEOUT: Duration = Duration::from_millis(500);
 const SHARED_COUNTERS: i64 = 150_000;
 const COLLECTOR_DELAY: Duration = Duration::from_millis(600);
 
-pub(crate) async fn facts(session: &mut PostgresSession, family: Family) -> Result<TargetFacts, DriverError> {
+pub(crate) async fn facts(session: &mut PostgresSession, family: Family, noted: &[String]) -> Result<TargetFacts, DriverError> {
     let mut rows = Rows::default();
     session.query("SELECT version()", &mut rows).await?;
     let version = rows.display(0, 0)?;
@@ -74,7 +74,7 @@ pub(crate) async fn facts(session: &mut PostgresSession, family: Family) -> Resu
     let mut variables = match family {
         Family::Cockroach => cockroach_variables(session).await?,
         Family::Yugabyte => yugabyte_variables(session).await?,
-        _ => settings(session, VARIABLES).await?,
+        _ => settings(session, &format!("{VARIABLES} {}", noted.join(" "))).await?,
     };
     // Encryption costs client and server more than many a setting, and `preferred` takes it wherever it is offered.
     variables.insert("connection encryption".to_owned(), encryption(session, family).await?);

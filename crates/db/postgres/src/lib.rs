@@ -75,8 +75,9 @@ impl Database for Postgres {
         &Family::Postgres
     }
 
-    fn driver(target: &PostgresTarget, password: &Secret, _wishes: &Wishes) -> Result<PostgresDriver, DriverError> {
-        PostgresDriver::new(target.clone(), password.clone())
+    fn driver(target: &PostgresTarget, password: &Secret, wishes: &Wishes) -> Result<PostgresDriver, DriverError> {
+        let driver = PostgresDriver::new(target.clone(), password.clone())?;
+        Ok(PostgresDriver { noted_settings: wishes.noted_settings.clone(), ..driver })
     }
 }
 
@@ -85,6 +86,8 @@ impl Database for Postgres {
 pub struct PostgresDriver {
     family: Family,
     access: Access,
+    /// Settings whose values the facts tell beside the usual ones.
+    noted_settings: Vec<String>,
     /// Transactions that its sessions ended.
     sent: Sent,
 }
@@ -95,7 +98,7 @@ impl PostgresDriver {
     /// # Errors
     /// `Refused` where the file of certificate authorities cannot be used; the message names it.
     pub fn new(PostgresTarget { dialect, server }: PostgresTarget, password: Secret) -> Result<Self, DriverError> {
-        Ok(Self { family: *dialect, access: Access::new(server, password)?, sent: Sent::default() })
+        Ok(Self { family: *dialect, access: Access::new(server, password)?, noted_settings: Vec::new(), sent: Sent::default() })
     }
 
     async fn open(&self, host: &str, port: u16) -> Result<PostgresSession, DriverError> {
@@ -134,7 +137,7 @@ impl Driver for PostgresDriver {
     }
 
     async fn facts(&self) -> Result<TargetFacts, DriverError> {
-        let facts = on_a_session(self, async |session| facts::facts(session, self.family).await).await?;
+        let facts = on_a_session(self, async |session| facts::facts(session, self.family, &self.noted_settings).await).await?;
         let ask =
             async |session: &mut PostgresSession, set: &[(String, String)]| facts::in_force(session, set, self.family).await;
         noted(self, (&self.access.target, facts), ask).await

@@ -12,8 +12,11 @@ use crate::error::{ErrorKind, LabError};
 use crate::stage::Stage;
 
 pub(super) struct ContenderSettings<'a> {
-    pub(super) name: &'a str,
-    pub(super) settings: &'a BTreeMap<String, Located<String>>,
+    /// Its name, with factors in one state of its servers.
+    pub(super) name: String,
+    /// Its name alone.
+    pub(super) contender: &'a str,
+    pub(super) settings: BTreeMap<String, Located<String>>,
     pub(super) stage: &'a Stage,
     /// Its servers, as `host:port`.
     pub(super) endpoints: Vec<String>,
@@ -22,10 +25,14 @@ pub(super) struct ContenderSettings<'a> {
 }
 
 impl<'a> ContenderSettings<'a> {
-    pub(super) fn new(name: &'a str, settings: &'a BTreeMap<String, Located<String>>, stage: &'a Stage) -> Self {
+    pub(super) fn new(
+        (name, contender): (String, &'a str),
+        settings: BTreeMap<String, Located<String>>,
+        stage: &'a Stage,
+    ) -> Self {
         let endpoints = stage.server.hosts();
         let addresses = endpoints.iter().flat_map(|p| resolved(p)).collect();
-        Self { name, settings, stage, endpoints, addresses }
+        Self { name, contender, settings, stage, endpoints, addresses }
     }
 
     /// The number of one of its servers.
@@ -74,7 +81,7 @@ impl<'a> ContenderSettings<'a> {
 
     /// Why a setting cannot be read or set, and the way out.
     pub(super) fn refused(&self, endpoint: &str, name: &str, error: &DriverError) -> LabError {
-        let Ok(words) = variable::words(self.stage) else { return LabError::target(self.name, error) };
+        let Ok(words) = variable::words(self.stage) else { return LabError::target(self.contender, error) };
         let (kind, help) = match error.cause {
             Some(Cause::NoSetting) => (ErrorKind::Usage, words.unknown),
             Some(Cause::SettingFixed) => (ErrorKind::Usage, words.fixed),
@@ -82,7 +89,7 @@ impl<'a> ContenderSettings<'a> {
                 (ErrorKind::Usage, "give a value that the server takes for this variable")
             }
             Some(Cause::NoRight) => (ErrorKind::Target, words.denied),
-            _ => return LabError::target(self.name, error).or_help("see `server_settings` of the contender"),
+            _ => return LabError::target(self.contender, error).or_help("see `server_settings` of the contender"),
         };
         LabError::new(kind, format!("{}: `server_settings.{name}` at {endpoint}: {error}", self.name), help)
     }

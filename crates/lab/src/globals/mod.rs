@@ -11,7 +11,7 @@ mod variable;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use perbuck_core::study::{Contender, Located, Study};
+use perbuck_core::study::{Contender, Located, Study, WorkloadSpec};
 use perbuck_load::error::ErrorClass;
 use perbuck_load::stop::StopToken;
 use perbuck_load::watch::Finishing;
@@ -44,7 +44,7 @@ pub(crate) fn left_behind(root: &Path) -> bool {
 
 /// Why settings of a contender cannot be set on its servers: each is read, and set to the value that it has.
 pub(crate) fn refused(name: &str, settings: &BTreeMap<String, Located<String>>, stage: &Stage) -> Vec<LabError> {
-    let contender = ContenderSettings::new(name, settings, stage);
+    let contender = ContenderSettings::new((name.to_owned(), name), settings.clone(), stage);
     let all = contender.endpoints.iter().flat_map(|endpoint| settings.keys().map(move |name| (endpoint, name)));
     all.filter_map(|(endpoint, name)| contender.refused_as_it_is(endpoint, name)).collect()
 }
@@ -60,11 +60,14 @@ impl<'a> Globals<'a> {
     ) -> Result<Self, LabError> {
         let journal = Journal::of(root);
         let first = |c: usize| stages.get(c * study.workloads.len());
-        let settings_of = |(c, contender): (usize, &'a Contender)| {
-            Some(ContenderSettings::new(&contender.name, &contender.server_settings, first(c)?))
+        let in_state = |(c, contender): (usize, &'a Contender), spec: &WorkloadSpec| {
+            let name = (study.state_name(&contender.name, spec), contender.name.as_str());
+            Some(ContenderSettings::new(name, study.contender_at(contender, spec).server_settings, first(c)?))
         };
-        let concerned = journal.path().exists() || study.contenders.iter().any(|c| !c.server_settings.is_empty());
-        let contenders = study.contenders.iter().enumerate().filter(|_| concerned).filter_map(settings_of).collect();
+        let settings_of = |contender| study.by_state().into_iter().filter_map(move |spec| in_state(contender, spec));
+        let sets = |spec: &WorkloadSpec| study.contenders.iter().any(|c| !study.contender_at(c, spec).server_settings.is_empty());
+        let concerned = journal.path().exists() || study.workloads.iter().any(sets);
+        let contenders = study.contenders.iter().enumerate().filter(|_| concerned).flat_map(settings_of).collect();
         let (linked, announced, stop) = (BTreeSet::new(), BTreeSet::new(), stop.clone());
         let mut globals = Self { contenders, linked, changes: Vec::new(), journal, stop, announced };
         globals.tidy_up(progress)?;
@@ -74,12 +77,13 @@ impl<'a> Globals<'a> {
         Ok(globals)
     }
 
-    /// Lets the settings of a contender be in force, and no others on its servers; says so the first time.
+    /// Lets the settings of a contender be in force, and no others on its servers; says so the first time. With factors its name is that of
+    /// a state ([`Study::state_name`]).
     pub(crate) fn hold(&mut self, contender: &str) -> Result<Option<String>, LabError> {
         let Some(me) = self.contenders.iter().position(|p| p.name == contender) else { return Ok(None) };
-        let others: Vec<&str> =
-            (0..self.contenders.len()).filter(|p| self.meet(*p, me)).map(|p| self.contenders[p].name).collect();
-        self.restore(&|change| others.contains(&change.contender.as_str()))?;
+        let others: Vec<String> =
+            (0..self.contenders.len()).filter(|p| self.meet(*p, me)).map(|p| self.contenders[p].name.clone()).collect();
+        self.restore(&|change| others.contains(&change.contender))?;
         let mut said = Vec::new();
         if self.of(me).is_empty() {
             self.set(me)?;
@@ -94,10 +98,10 @@ impl<'a> Globals<'a> {
 
     /// Restores the servers of a contender, for whichever contender they were set, before something is done that is no trial.
     pub(crate) fn release(&mut self, contender: &str) -> Result<(), LabError> {
-        let Some(me) = self.contenders.iter().position(|p| p.name == contender) else { return Ok(()) };
-        let there = |p: &usize| same(&self.contenders[*p], &self.contenders[me]) || self.meet(*p, me);
-        let all: Vec<&str> = (0..self.contenders.len()).filter(there).map(|p| self.contenders[p].name).collect();
-        self.restore(&|change| all.contains(&change.contender.as_str())).map(drop)
+        let mine: Vec<usize> = (0..self.contenders.len()).filter(|p| self.contenders[*p].contender == contender).collect();
+        let there = |p: &usize| mine.iter().any(|me| same(&self.contenders[*p], &self.contenders[*me]) || self.meet(*p, *me));
+        let all: Vec<String> = (0..self.contenders.len()).filter(there).map(|p| self.contenders[p].name.clone()).collect();
+        self.restore(&|change| all.contains(&change.contender)).map(drop)
     }
 
     /// Makes sure that the settings of a contender are still in force after a trial. A server that is away says nothing.
@@ -219,14 +223,14 @@ impl<'a> Globals<'a> {
         let first = self.changes.len();
         let mut fresh = Vec::new();
         for endpoint in &owner.endpoints {
-            for (name, wanted) in owner.settings {
+            for (name, wanted) in &owner.settings {
                 let was = owner.read(endpoint, name)?;
                 if !was.as_deref().is_none_or(variable::is_plain) {
                     let why = "holds a quote, a backslash or a control character, which perbuck cannot restore";
                     let message = format!("{}: {name} at {endpoint} {why}", owner.name);
                     return Err(LabError::refused(message, "leave it out of `server_settings` and set it yourself"));
                 }
-                let (contender, endpoint, name) = (owner.name.to_owned(), endpoint.clone(), name.clone());
+                let (contender, endpoint, name) = (owner.name.clone(), endpoint.clone(), name.clone());
                 fresh.push(Change { contender, endpoint, name, was, wanted: wanted.value.clone(), became: None });
             }
         }

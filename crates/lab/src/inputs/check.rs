@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use perbuck_core::metric::{QPS, RELATIVE, TPS};
 use perbuck_core::problem::{Problem, did_you_mean};
-use perbuck_core::study::{Contender, ServerSpec, Study, WorkloadSpec};
+use perbuck_core::study::{Contender, FactorLevel, ServerSpec, Study, WorkloadSpec, base_of};
 use perbuck_core::toml_reader::Scalar;
 use perbuck_core::units::duration_text;
 use perbuck_database::registry::AnyTarget;
@@ -36,7 +36,11 @@ pub(super) struct Check<'a> {
 
 impl Check<'_> {
     fn problem(&mut self, line: usize, message: String, help: impl Into<String>) {
-        self.problems.push(Problem { file: self.file.to_owned(), line, message, help: help.into() });
+        let problem = Problem { file: self.file.to_owned(), line, message, help: help.into() };
+        // What is wrong at every level of a factor is told once.
+        if !self.problems.contains(&problem) {
+            self.problems.push(problem);
+        }
     }
 
     /// The target of a contender; `None` for one that is only priced.
@@ -72,9 +76,73 @@ impl Check<'_> {
         }
     }
 
+    /// Reads the configuration files of private servers; settings that `config` or a level has, too, are left to those.
+    pub(super) fn config_files(&mut self, study: &mut Study) {
+        let levels: Vec<String> = study.factors.iter().flat_map(|f| &f.levels).flat_map(|l| l.config.keys().cloned()).collect();
+        for contender in &mut study.contenders {
+            let Some(spec) = &mut contender.server else { continue };
+            let (parts, kind) = (spec.parts(), Kind::named(&spec.kind.value));
+            let given: Vec<String> = spec.config.keys().chain(&levels).cloned().collect();
+            let (Some(file), Some(kind)) = (&mut spec.config_file, kind) else { continue };
+            match kind.read_file(&parts, &file.text) {
+                Ok(mut found) => {
+                    found.settings.retain(|key, _| !given.iter().any(|own| kind.setting(own) == kind.setting(key)));
+                    file.settings = found.settings;
+                }
+                Err((line, why)) => {
+                    let message = format!("contender `{}`: {}:{line}: {}", contender.name, file.name.value, why.message);
+                    self.problem(file.name.line, message, why.help);
+                }
+            }
+        }
+    }
+
+    /// What levels set that a contender cannot have.
+    pub(super) fn levels(&mut self, study: &Study) {
+        for level in study.factors.iter().flat_map(|factor| &factor.levels) {
+            for contender in &study.contenders {
+                self.level(level, contender);
+            }
+        }
+    }
+
+    fn level(&mut self, level: &FactorLevel, contender: &Contender) {
+        let who = format!("level `{}`, contender `{}`", level.name, contender.name);
+        let written = match (&contender.target, &contender.server) {
+            (Some(target), _) => Some(target.value.clone()),
+            (None, Some(spec)) => private_target(spec),
+            (None, None) => None,
+        };
+        // What is wrong with the target itself is said elsewhere.
+        let target = written.and_then(|target| self.registry.target(&target).ok());
+        let settings = level.server_settings.values().map(|v| v.line).min();
+        let lack = target.as_ref().and_then(|target| target.dialect().server_settings().err());
+        if let (Some(line), Some(lack)) = (settings, lack) {
+            self.problem(line, format!("{who}: {} `server_settings`", lack.why), lack.help);
+        }
+        let Some((spec, kind)) = contender.server.as_ref().and_then(|spec| Some((spec, Kind::named(&spec.kind.value)?))) else {
+            return;
+        };
+        let parts = spec.parts();
+        if let Some(line) = level.config.values().map(|v| v.line).min().filter(|_| !kind.keeps_data(&parts)) {
+            let message = format!("{who}: this server would lose its data when it is started with another `config`");
+            self.problem(line, message, "use `server_settings`, or give it stores: `tikv = 1`");
+        }
+        for (key, value) in &level.config {
+            if let Err(refused) = kind.check(&parts, key, &value.value) {
+                self.problem(value.line, format!("{who}: {}", refused.message), refused.help);
+            }
+            let other = spec.config.keys().find(|own| *own != key && kind.setting(own) == kind.setting(key));
+            if let Some(other) = other {
+                let message = format!("{who}: `{key}` and `{other}` of its `config` are one setting");
+                self.problem(value.line, message, "write both alike");
+            }
+        }
+    }
+
     /// How many of each part of a server are started.
     fn parts(&mut self, kind: Kind, spec: &ServerSpec) {
-        let mut known = [&["config", "folder", "kind", "options", "program", "version"], kind.parts()].concat();
+        let mut known = [&["config", "config_file", "folder", "kind", "options", "program", "version"], kind.parts()].concat();
         known.sort_unstable();
         for (part, found) in &spec.parts {
             let path = format!("contender.server.{part}");
@@ -180,7 +248,7 @@ impl Check<'_> {
             Ok(plan) => plan,
             Err(found) => {
                 for p in found {
-                    self.problem(line(&p.key), format!("workload `{}`: {}", spec.name, p.message), p.help);
+                    self.problem(line(&p.key), format!("workload `{}`: {}", base_of(&spec.name), p.message), p.help);
                 }
                 return None;
             }
@@ -191,10 +259,10 @@ impl Check<'_> {
             let measured = [&TPS, &QPS].into_iter().chain(kinds.into_iter().flat_map(|kind| kind.metrics.iter().copied()));
             let names: Vec<String> = measured.map(|m| format!("\"{}\"", m.name)).collect();
             let help = names.split_last().map_or(String::new(), |(last, most)| format!("use {} or {last}", most.join(", ")));
-            let message = format!("workload `{}`: only published results can have the metric `relative`", spec.name);
+            let message = format!("workload `{}`: only published results can have the metric `relative`", base_of(&spec.name));
             self.problem(spec.line, message, help);
         } else {
-            let message = format!("workload `{}` has no {}, so it has no {}", spec.name, metric.counts, metric.label);
+            let message = format!("workload `{}` has no {}, so it has no {}", base_of(&spec.name), metric.counts, metric.label);
             self.problem(spec.line, message, "give this workload its own `metric = \"tps\"`");
         }
         None
@@ -219,7 +287,8 @@ impl Check<'_> {
             let most = study.sweep_of(&spec.name).connections.iter().copied().max().unwrap_or(0);
             if let Some((limit, parameter)) = plan.connections_max().filter(|(limit, _)| *limit < most) {
                 let line = spec.parameters.get(parameter).map_or(spec.line, |p| p.line);
-                let message = format!("workload `{}`: `{parameter}` is {limit}, and the sweep has {most} connections", spec.name);
+                let message =
+                    format!("workload `{}`: `{parameter}` is {limit}, and the sweep has {most} connections", base_of(&spec.name));
                 self.problem(line, message, format!("set `{parameter} = {most}`"));
             }
         }
@@ -230,8 +299,10 @@ impl Check<'_> {
         for (spec, plan) in study.workloads.iter().zip(plans) {
             if let Some(parameter) = plan.paced_by().filter(|_| study.sweep.is_open()) {
                 let line = spec.parameters.get(parameter).map_or(spec.line, |p| p.line);
-                let message =
-                    format!("workload `{}`: `{parameter}` lets terminals pause, and the sweep says when they start", spec.name);
+                let message = format!(
+                    "workload `{}`: `{parameter}` lets terminals pause, and the sweep says when they start",
+                    base_of(&spec.name)
+                );
                 let help = format!("leave `{parameter}` out, or give the sweep `connections` without a rate");
                 self.problem(line, message, help);
             }

@@ -176,7 +176,9 @@ impl Look<'_> {
     /// The settings that the study changes on the servers: each is set to the value that it has.
     pub(super) fn settings(&mut self, stage: Option<&Stage>) -> Result<(), LabError> {
         let Some(stage) = stage.filter(|_| self.request.purpose == Purpose::Run) else { return Ok(()) };
-        for error in globals::refused(&self.contender.name, &self.contender.server_settings, stage) {
+        let study = &self.inputs.study;
+        let all = study.by_state().into_iter().flat_map(|spec| study.contender_at(self.contender, spec).server_settings);
+        for error in globals::refused(&self.contender.name, &all.collect(), stage) {
             if error.kind() == ErrorKind::Interrupted {
                 return Err(error);
             }

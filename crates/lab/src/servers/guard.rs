@@ -14,12 +14,12 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
 
 use nix::sys::signal::{SigSet, Signal};
-use perbuck_deploy::local::{Recipe, Step};
+use perbuck_deploy::local::{Process, Recipe, Step};
 use serde::{Deserialize, Serialize};
 
 use super::folder::{Folder, POLL};
 use super::program::{self, START_COMMAND, Terms};
-use super::running::Running;
+use super::running::{Pause, Running};
 use crate::error::{ErrorKind, LabError};
 
 /// The first argument of a process that is a guard.
@@ -42,6 +42,15 @@ pub(super) struct Charge {
     pub(super) recipe: Recipe,
     /// Taken out of everything that is told.
     pub(super) password: String,
+}
+
+/// Processes to run in place of those that run, on the same data: a further line of its standard input.
+#[derive(Serialize, Deserialize)]
+pub(super) struct Restart {
+    /// What writes their settings.
+    pub(super) steps: Vec<Step>,
+    /// The processes, as in a recipe.
+    pub(super) stages: Vec<Vec<Process>>,
 }
 
 /// What a guard says on its standard output, a line each.
@@ -99,13 +108,13 @@ fn run() -> Result<(), LabError> {
     };
     if let Err(error) = hold(&folder, &charge, &gone) {
         tell(&failure(&error));
-        // Its log can be read until then. An error is an end as well.
-        let _ = gone.recv();
+        // Its log can be read until then.
+        while gone.recv().is_ok() {}
     }
     folder.remove().map_err(LabError::of_file("remove", &charge.folder))
 }
 
-fn begin(charge: &Charge) -> Result<(Receiver<()>, Folder), LabError> {
+fn begin(charge: &Charge) -> Result<(Receiver<Restart>, Folder), LabError> {
     let gone = gone().map_err(|e| LabError::failed(format!("{}: cannot start a thread: {e}", charge.who), ""))?;
     let made = Folder::make(&charge.folder, charge.recipe.quits);
     Ok((gone, made.map_err(LabError::of_file("make a folder for a server:", &charge.folder))?))
@@ -124,7 +133,7 @@ fn failure(error: &LabError) -> Told {
 }
 
 /// Makes the server and waits until it ends, or until perbuck has gone.
-fn hold(folder: &Folder, charge: &Charge, gone: &Receiver<()>) -> Result<(), LabError> {
+fn hold(folder: &Folder, charge: &Charge, gone: &Receiver<Restart>) -> Result<(), LabError> {
     let path = folder.path();
     if let Some((user, group)) = charge.terms.user {
         let data = path.join("data");
@@ -139,15 +148,32 @@ fn hold(folder: &Folder, charge: &Charge, gone: &Receiver<()>) -> Result<(), Lab
         }
     }
     let mut running = Running { folder: path, charge, gone, processes: Vec::new() };
-    if running.start()? {
-        tell(&Told::Started);
-        while running.all_run()? {}
+    if !running.start(&charge.recipe.stages)? {
+        return Ok(());
     }
-    Ok(())
+    tell(&Told::Started);
+    loop {
+        match running.pause()? {
+            Pause::Goes => {}
+            Pause::Gone => return Ok(()),
+            Pause::Restart(restart) => {
+                running.stop()?;
+                for step in &restart.steps {
+                    if !take(path, charge, step, gone)? {
+                        return Ok(());
+                    }
+                }
+                if !running.start(&restart.stages)? {
+                    return Ok(());
+                }
+                tell(&Told::Started);
+            }
+        }
+    }
 }
 
 /// Takes one step; not to its end where perbuck has gone before.
-fn take(folder: &Path, charge: &Charge, step: &Step, gone: &Receiver<()>) -> Result<bool, LabError> {
+fn take(folder: &Path, charge: &Charge, step: &Step, gone: &Receiver<Restart>) -> Result<bool, LabError> {
     match step {
         Step::Write { file, text } => {
             let path = folder.join(file);
@@ -197,24 +223,27 @@ pub(super) fn start(
 }
 
 /// Waits for the end of a process; nothing where perbuck has gone before.
-fn ended(process: &mut Child, gone: &Receiver<()>) -> io::Result<Option<ExitStatus>> {
+fn ended(process: &mut Child, gone: &Receiver<Restart>) -> io::Result<Option<ExitStatus>> {
     loop {
         if let Some(status) = process.try_wait()? {
             return Ok(Some(status));
         }
-        if gone.recv_timeout(POLL) != Err(RecvTimeoutError::Timeout) {
+        if matches!(gone.recv_timeout(POLL), Err(RecvTimeoutError::Disconnected)) {
             return Ok(None);
         }
     }
 }
 
-/// Tells when standard input has ended, and with it the process that held its other end.
-fn gone() -> io::Result<Receiver<()>> {
+/// The further lines of standard input. They end with it, and with the process that held its other end.
+fn gone() -> io::Result<Receiver<Restart>> {
     let (tell, told) = channel();
     thread::Builder::new().name("gone".to_owned()).spawn(move || {
-        // An error is an end as well.
-        let _ = io::copy(&mut io::stdin().lock(), &mut io::sink());
-        let _ = tell.send(());
+        // An error is an end as well, and so is a line of another program.
+        for restart in io::stdin().lock().lines().map_while(Result::ok).map_while(|line| serde_json::from_str(&line).ok()) {
+            if tell.send(restart).is_err() {
+                return;
+            }
+        }
     })?;
     Ok(told)
 }

@@ -16,7 +16,7 @@ use perbuck_database::secret::Secret;
 use perbuck_deploy::local::{Kind, Recipe, Wanted, is_plain};
 
 use super::folder::{self, PREFIX};
-use super::guard::{self, Charge, Told};
+use super::guard::{self, Charge, Restart, Told};
 use super::program::Terms;
 use super::running::log_of;
 use crate::error::{ErrorKind, LabError};
@@ -49,6 +49,8 @@ pub(super) struct Instance {
     told: Receiver<Told>,
     /// The process that is started last.
     last: String,
+    ports: Vec<u16>,
+    password: String,
 }
 
 impl Instance {
@@ -59,15 +61,26 @@ impl Instance {
         let folder = parent.join(format!("{PREFIX}{}", random_word(NAME_LENGTH).map_err(failed())?));
         let password = random_word(PASSWORD_LENGTH).map_err(failed())?;
         let user = user(order)?;
-        let recipe = recipe(order, &folder, &password)?;
+        let ports = free_ports(order.kind.ports(&order.spec.parts()));
+        let ports = ports.map_err(|e| LabError::new(ErrorKind::Target, format!("{}: no port is free: {e}", order.who), ""))?;
+        let recipe = recipe(order, (&folder, &ports), &password)?;
         let target = recipe.target.clone();
         let terms = Terms { user, quits: recipe.quits, descriptors: process::descriptors_at_start() };
         let charge = Charge { who: order.who.to_owned(), folder, terms, recipe, password: password.clone() };
-        let instance = Self::spawn(&charge).map_err(LabError::of_file("start a guard for", &charge.folder))?;
+        let instance = Self::spawn(&charge, ports).map_err(LabError::of_file("start a guard for", &charge.folder))?;
         Ok((instance, target, Secret::new(password)))
     }
 
-    fn spawn(charge: &Charge) -> io::Result<Self> {
+    /// Has the server started again as this order has it, on its data; the guard tells when it has.
+    pub(super) fn restart(&mut self, order: &Order<'_>) -> Result<(), LabError> {
+        let mut recipe = recipe(order, (&self.folder, &self.ports), &self.password)?;
+        let steps = order.kind.settings_steps(&mut recipe);
+        let text = serde_json::to_string(&Restart { steps, stages: recipe.stages }).map_err(io::Error::from);
+        let sent = text.and_then(|text| self.line.as_mut().map_or(Ok(()), |line| line.write_all((text + "\n").as_bytes())));
+        sent.map_err(LabError::of_file("tell the guard of", &self.folder))
+    }
+
+    fn spawn(charge: &Charge, ports: Vec<u16>) -> io::Result<Self> {
         let mut guard = without_passwords(&mut Command::new(std::env::current_exe()?))
             .arg(guard::GUARD_COMMAND)
             .stdin(Stdio::piped())
@@ -90,7 +103,8 @@ impl Instance {
         })?;
         let line = guard.stdin.take();
         let last = charge.recipe.stages.iter().flatten().last().map_or(String::new(), |process| process.name.clone());
-        let mut instance = Self { folder: charge.folder.clone(), guard, line, told, last };
+        let password = charge.password.clone();
+        let mut instance = Self { folder: charge.folder.clone(), guard, line, told, last, ports, password };
         let text = serde_json::to_string(charge)? + "\n";
         instance.line.as_mut().map_or(Ok(()), |line| line.write_all(text.as_bytes()))?;
         Ok(instance)
@@ -163,17 +177,15 @@ fn user(order: &Order<'_>) -> Result<Option<(u32, u32)>, LabError> {
     Ok(Some((user.uid.as_raw(), user.gid.as_raw())))
 }
 
-fn recipe(order: &Order<'_>, folder: &Path, password: &str) -> Result<Recipe, LabError> {
+fn recipe(order: &Order<'_>, (folder, ports): (&Path, &[u16]), password: &str) -> Result<Recipe, LabError> {
     debug_assert!(is_plain(password));
     let parts = order.spec.parts();
-    let ports = free_ports(order.kind.ports(&parts));
-    let ports = ports.map_err(|e| LabError::new(ErrorKind::Target, format!("{}: no port is free: {e}", order.who), ""))?;
     let config = order.spec.config();
     let wanted = Wanted {
         folder,
         parts: &parts,
         options: order.spec.options.as_ref().map_or("", |options| &options.value),
-        ports: &ports,
+        ports,
         config: &config,
         databases: &order.databases,
         connections: order.connections,

@@ -13,10 +13,10 @@ mod program;
 pub(crate) mod ready;
 mod running;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use perbuck_core::study::{Contender, ServerSpec, Study};
+use perbuck_core::study::{Contender, ServerSpec, Study, WorkloadSpec};
 use perbuck_database::registry::AnyTarget;
 use perbuck_database::secret::Secret;
 use perbuck_deploy::local::{Kind, NAME};
@@ -45,6 +45,9 @@ struct Running {
     target: AnyTarget,
     password: Secret,
     instance: Instance,
+    programs: Vec<PathBuf>,
+    /// The settings that it runs with.
+    config: BTreeMap<String, String>,
 }
 
 impl Servers {
@@ -64,6 +67,30 @@ impl Servers {
             running.push(spec.map(|spec| start(study, contender, spec, registry, stop, progress)).transpose()?);
         }
         Ok(Self(running))
+    }
+
+    /// Lets the server of a contender run with the settings that it has at the levels of a workload, on the data that it has; whether it
+    /// was started again.
+    pub(crate) fn put(
+        &mut self,
+        (study, registry): (&Study, Registry),
+        (contender, workload): (usize, &WorkloadSpec),
+        stop: &StopToken,
+        progress: &mut dyn Progress,
+    ) -> Result<bool, LabError> {
+        let Some(Some(running)) = self.0.get_mut(contender) else { return Ok(false) };
+        let at = study.contender_at(&study.contenders[contender], workload);
+        let Some(spec) = at.server.as_ref().filter(|spec| spec.config() != running.config) else { return Ok(false) };
+        progress.passing(&format!(
+            "{}: starting its server again with the settings of {}",
+            running.who,
+            study.server_state(workload)
+        ));
+        let (who, programs, parent) = (running.who.clone(), running.programs.clone(), parent(spec));
+        running.instance.restart(&order(study, (&who, spec), &programs, &parent)?)?;
+        running.config = spec.config();
+        ready::wait(&who, &running.instance, (&*running.target, &running.password), registry, stop)?;
+        Ok(true)
     }
 
     /// The address and the password of a contender's private server.
@@ -115,12 +142,15 @@ fn start(
     progress: &mut dyn Progress,
 ) -> Result<Running, LabError> {
     let who = format!("contender `{}`", contender.name);
-    let kind = Kind::named(&spec.kind.value).ok_or_else(|| LabError::usage(format!("{who}: no such server"), ""))?;
+    let kind = kind_of(&who, spec)?;
     let programs = find::all(&who, (kind, &spec.parts()), spec.program.as_ref().map(|p| p.value.as_str()))?;
     let parent = parent(spec);
-    let connections = study.most_connections() + SPARE_CONNECTIONS;
-    let order =
-        instance::Order { who: &who, kind, spec, programs: &programs, parent: &parent, databases: databases(study), connections };
+    let order = order(study, (&who, spec), &programs, &parent)?;
+    if let Some(file) = &spec.config_file {
+        let of_file = file.settings.len();
+        progress
+            .detail(&format!("{who}: {of_file} settings of {} hold; ports, folders and users are perbuck's", file.name.value));
+    }
     progress.passing(&format!("{who}: starting {kind}"));
     let (instance, target, password) = Instance::start(&order)?;
     let target = registry.target(&target).map_err(|p| LabError::failed(p.message, p.help))?;
@@ -131,7 +161,21 @@ fn start(
     }
     let on = perbuck_observe::file_system(instance.folder()).map(|f| format!(" ({f})")).unwrap_or_default();
     progress.line(&format!("{who}: {kind} {version} runs at {target}, its data in {}{on}", instance.folder().display()));
-    Ok(Running { who, target, password, instance })
+    Ok(Running { who, target, password, instance, programs, config: spec.config() })
+}
+
+fn kind_of(who: &str, spec: &ServerSpec) -> Result<Kind, LabError> {
+    Kind::named(&spec.kind.value).ok_or_else(|| LabError::usage(format!("{who}: no such server"), ""))
+}
+
+fn order<'a>(
+    study: &Study,
+    (who, spec): (&'a str, &'a ServerSpec),
+    programs: &'a [PathBuf],
+    parent: &'a Path,
+) -> Result<instance::Order<'a>, LabError> {
+    let connections = study.most_connections() + SPARE_CONNECTIONS;
+    Ok(instance::Order { who, kind: kind_of(who, spec)?, spec, programs, parent, databases: databases(study), connections })
 }
 
 fn other_version(who: &str, spec: &ServerSpec, program: &Path, version: &str) -> LabError {

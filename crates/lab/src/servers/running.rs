@@ -7,14 +7,18 @@ use std::process::{Child, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 use perbuck_deploy::local::Process;
 
 use super::folder::POLL;
-use super::guard::{Charge, Told, last_lines, say, start, tell};
+use super::guard::{Charge, Restart, Told, last_lines, say, start, tell};
 use crate::error::{ErrorKind, LabError};
 
 /// How long a process may take until others can use it.
 const READY_TIMEOUT: Duration = Duration::from_secs(120);
+/// How long a process may take to end: a server writes the changed pages of its memory.
+const STOP_TIMEOUT: Duration = Duration::from_secs(20 * 60);
 /// How long the status port of a process may take to answer.
 const ASK_TIMEOUT: Duration = Duration::from_secs(1);
 
@@ -22,20 +26,30 @@ pub(super) struct Running<'a> {
     pub(super) folder: &'a Path,
     pub(super) charge: &'a Charge,
     /// Tells that perbuck has gone.
-    pub(super) gone: &'a Receiver<()>,
-    pub(super) processes: Vec<(&'a str, Child)>,
+    pub(super) gone: &'a Receiver<Restart>,
+    pub(super) processes: Vec<(String, Child)>,
+}
+
+/// What a guard finds after a moment.
+pub(super) enum Pause {
+    /// All processes run.
+    Goes,
+    /// perbuck has gone.
+    Gone,
+    /// perbuck wants other processes.
+    Restart(Restart),
 }
 
 impl Running<'_> {
     /// Starts all stages, each when those before can be used; whether all of it runs and perbuck is still there.
-    pub(super) fn start(&mut self) -> Result<bool, LabError> {
-        for stage in &self.charge.recipe.stages {
+    pub(super) fn start(&mut self, stages: &[Vec<Process>]) -> Result<bool, LabError> {
+        for stage in stages {
             for process in stage {
                 let input = if process.input.is_empty() { Stdio::null() } else { Stdio::piped() };
                 let program = (process.program.as_path(), process.arguments.as_slice());
                 let mut child = start(self.folder, self.charge, program, (&log_of(&process.name), input))?;
                 say(&mut child, &process.input);
-                self.processes.push((&process.name, child));
+                self.processes.push((process.name.clone(), child));
             }
             for process in stage {
                 if !self.is_ready(process)? {
@@ -57,29 +71,58 @@ impl Running<'_> {
                 let message = format!("{who}: {name} is not ready after {seconds} s; it said:\n{words}");
                 return Err(LabError::new(ErrorKind::Target, message, "mend the `config` of its `server`, or what it says"));
             }
-            if !self.all_run()? {
+            if !matches!(self.pause()?, Pause::Goes) {
                 return Ok(false);
             }
         }
         Ok(true)
     }
 
-    /// Waits for a moment; whether all processes run and perbuck is still there. Where one has ended, the others are ended, too: what is
+    /// Ends all processes in the way in which each writes what it still holds, the last that were started first.
+    pub(super) fn stop(&mut self) -> Result<(), LabError> {
+        // SIGTERM would let PostgreSQL wait for its clients.
+        let signal = if self.charge.recipe.quits { Signal::SIGINT } else { Signal::SIGTERM };
+        for (name, mut process) in self.processes.drain(..).rev() {
+            // One that has ended, too, is no failure here: it is started again.
+            let _ = kill(Pid::from_raw(process.id().cast_signed()), signal);
+            let began = Instant::now();
+            while process.try_wait().map_err(LabError::of_file("wait for the server in", self.folder))?.is_none() {
+                if began.elapsed() > STOP_TIMEOUT {
+                    let (who, minutes) = (&self.charge.who, STOP_TIMEOUT.as_secs() / 60);
+                    let message = format!("{who}: {name} has not ended {minutes} minutes after it was told to");
+                    // It goes with its guard.
+                    let _ = process.kill();
+                    return Err(LabError::new(ErrorKind::Target, message, "look at its disk: it has pages to write"));
+                }
+                if matches!(self.gone.recv_timeout(POLL), Err(RecvTimeoutError::Disconnected)) {
+                    // perbuck has gone, and the data with it.
+                    let _ = process.kill();
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Waits for a moment, and says what was found. Where one has ended, the others are ended, too: what is
     /// left of a cluster is not what the study measures. It then waits until perbuck has gone, since the logs can be read until then.
-    pub(super) fn all_run(&mut self) -> Result<bool, LabError> {
+    pub(super) fn pause(&mut self) -> Result<Pause, LabError> {
         for i in 0..self.processes.len() {
             let (name, process) = &mut self.processes[i];
             if let Some(status) = process.try_wait().map_err(LabError::of_file("wait for the server in", self.folder))? {
-                tell(&Told::Ended { process: (*name).to_owned(), how: status.to_string() });
+                tell(&Told::Ended { process: name.clone(), how: status.to_string() });
                 for (_, other) in &mut self.processes {
                     // One that has ended, too, is no failure.
                     let _ = other.kill();
                 }
-                let _ = self.gone.recv();
-                return Ok(false);
+                while self.gone.recv().is_ok() {}
+                return Ok(Pause::Gone);
             }
         }
-        Ok(self.gone.recv_timeout(POLL) == Err(RecvTimeoutError::Timeout))
+        Ok(match self.gone.recv_timeout(POLL) {
+            Ok(restart) => Pause::Restart(restart),
+            Err(RecvTimeoutError::Timeout) => Pause::Goes,
+            Err(RecvTimeoutError::Disconnected) => Pause::Gone,
+        })
     }
 }
 

@@ -118,7 +118,7 @@ impl Dataset for SysbenchData {
         SysbenchPart {
             seed: self.seed,
             table: index % tables,
-            ids: self.options.ids(),
+            ids: self.options.loaded_ks(),
             next: first,
             end: first.saturating_add(ROWS_PER_PART - 1).min(self.options.rows_per_table()),
         }

@@ -28,6 +28,7 @@ pub static KIND: WorkloadKind = WorkloadKind {
     metric: |parameters| if is_bulk(parameters) { &ROWS_PER_SECOND } else { &TPS },
     disclosure,
     statements_per_transaction,
+    writes: |parameters| Options::checked(parameters).map_or(true, |options| options.script.writes()),
     without_values: Some(""),
     ..WorkloadKind::plain("sysbench", "the OLTP scripts of sysbench")
 };

@@ -69,6 +69,11 @@ impl Script {
         matches!(self, Self::Insert | Self::Delete | Self::BulkInsert)
     }
 
+    /// Whether its transactions write.
+    pub fn writes(self) -> bool {
+        !matches!(self, Self::PointSelect | Self::ReadOnly | Self::RandomPoints | Self::RandomRanges)
+    }
+
     pub(super) fn deletes_and_inserts(self) -> bool {
         matches!(self, Self::ReadWrite | Self::WriteOnly)
     }

@@ -10,7 +10,7 @@ use super::compat::drives;
 use super::registration::{KIND, PARAMETERS};
 use super::{ITEMS, Tpcc, TpccData};
 use crate::benchmark::{Benchmark, DataSize, speaks_sql};
-use crate::params::{Reader, put, word_for};
+use crate::params::{Reader, other_data, put, word_for};
 
 /// The isolation level of the sessions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -230,8 +230,9 @@ impl Benchmark for Options {
         all
     }
 
-    fn conflict(&self, _other: &dyn Benchmark) -> Option<String> {
-        None
+    fn conflict(&self, other: &dyn Benchmark) -> Option<String> {
+        let other: &Self = other.options()?;
+        other_data(&self.data_parameters(), &other.data_parameters())
     }
 
     fn size(&self) -> DataSize {

@@ -1,5 +1,5 @@
 use super::*;
-use crate::study::Summary;
+use crate::study::{Attached, Summary, files_named, targets_given};
 use crate::workload_kind::tests::{KINDS, ORDERS};
 
 const GOOD: &str = include_str!("tests/good.toml");
@@ -83,17 +83,82 @@ fn what_was_measured_elsewhere_may_have_any_parameters() {
     assert!(study.workloads[0].sweep.is_none());
 }
 
+const FACTORS: &str = "[[factor]]\nname = \"pool\"\nlabel = \"buffer pool\"\nlevel = [\n\
+    { name = \"large\", label = \"80 GB\", server_settings = { pool = \"80G\" } },\n{ name = \"small\", server_settings = { pool = \"35G\" } },\n]\n\
+    [[factor]]\nname = \"mix\"\nlevel = [{ name = \"reads\", workload = { mix = \"reads\" } }, { name = \"all\", workers = 3 }]\n[sweep]";
+
 #[test]
-fn two_workloads_of_one_kind_need_two_databases() {
-    let second = "[[workload]]\nname = \"large\"\nkind = \"shop\"\nwarehouses = 20\n[sweep]";
-    let problems = Study::read("s.toml", &GOOD.replace("[sweep]", second), &KINDS).map(|s| s.name).unwrap_err();
-    assert!(problems[0].to_string().contains("same shop tables"), "{problems:?}");
-    let own = second.replace("warehouses = 20", "warehouses = 20\ndatabase = \"large\"");
-    assert!(Study::read("s.toml", &GOOD.replace("[sweep]", &own), &KINDS).is_ok());
-    // What is only done with the same tables does not need others.
-    let mix = second.replace("warehouses = 20", "warehouses = 10\nmix = \"reads\"");
-    assert!(Study::read("s.toml", &GOOD.replace("[sweep]", &mix), &KINDS).is_ok());
-    assert!(Study::read("s.toml", &GOOD.replace("[sweep]", &mix), &[]).is_err(), "of an unknown kind every word may matter");
+fn factors_are_multiplied_into_workloads_and_their_servers() {
+    let study = Study::read("s.toml", &GOOD.replace("[sweep]", FACTORS), &KINDS).unwrap();
+    let names: Vec<&str> = study.workloads.iter().map(|w| w.name.as_str()).collect();
+    assert_eq!(names, ["small@large,reads", "small@large,all", "small@small,reads", "small@small,all"]);
+    assert_eq!(study.title_of(names[0]), "small, 80 GB, reads");
+    let [first, second, third, _] = study.workloads.as_slice() else { panic!() };
+    assert_eq!(first.parameters["mix"].value.to_string(), "reads");
+    assert!(!second.parameters.contains_key("mix") && study.sweep_of(&second.name).workers == Some(3));
+    assert_eq!((study.server_state(first), study.state_name("a", third)), ("large".to_owned(), "a@small".to_owned()));
+    assert_eq!(study.contender_at(&study.contenders[0], third).server_settings["pool"].value, "35G");
+    assert_eq!(study.by_state().len(), 2);
+    // In a block the servers are in each state once, one after the other.
+    let states: Vec<String> = study.plan().iter().map(|key| study.server_state(study.workload(&key.workload).unwrap())).collect();
+    let mut runs = states.clone();
+    runs.dedup();
+    assert!(runs.len() <= 2 * 5 && states.iter().filter(|s| *s == "large").count() == states.len() / 2, "{runs:?}");
+    let other = Study::read("s.toml", &GOOD.replace("[sweep]", &FACTORS.replace("35G", "36G")), &KINDS).unwrap();
+    assert_ne!(study.fingerprint(), other.fingerprint());
+    assert_eq!(other.changes_since(&study).len(), 1, "{:?}", other.changes_since(&study));
+}
+
+#[test]
+fn what_the_user_sets_is_set_once_for_all_blocks() {
+    let by_hand = "[[factor]]\nname = \"net\"\nby_hand = true\nlevel = [{ name = \"plain\" }, { name = \"tuned\" }]\n[sweep]";
+    let study = Study::read("s.toml", &GOOD.replace("[sweep]", by_hand), &KINDS).unwrap();
+    let at: Vec<Vec<String>> = study.plan().iter().map(|k| study.set_by_hand(study.workload(&k.workload).unwrap())).collect();
+    assert_eq!((at.first().unwrap()[0].as_str(), at.last().unwrap()[0].as_str()), ("net=plain", "net=tuned"));
+    let mut runs = at;
+    runs.dedup();
+    assert_eq!(runs.len(), 2);
+}
+
+#[test]
+fn what_is_wrong_with_a_factor_is_named() {
+    for (good, bad, says) in [
+        ("name = \"mix\"", "name = \"pool\"", "two factors are named `pool`"),
+        ("name = \"all\"", "name = \"small\"", "two levels are named `small`"),
+        (", { name = \"all\", workers = 3 }", "", "has 1 levels"),
+        ("mix = \"reads\"", "mux = 1", "level `reads` sets `mux`, which workload `small` (shop) does not have"),
+        ("mix = \"reads\"", "warehouses = 1", "has its own `warehouses`, which factor `mix` varies"),
+        ("label = \"buffer pool\"", "by_hand = true", "level `large` sets something, and you set the levels"),
+        ("name = \"reads\"", "name = \"re,ads\"", "cannot be the name of a folder"),
+    ] {
+        assert!(FACTORS.contains(good), "{good}");
+        let problems =
+            Study::read("s.toml", &GOOD.replace("[sweep]", &FACTORS.replace(good, bad)), &KINDS).map(|s| s.name).unwrap_err();
+        let all = problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n");
+        assert!(all.contains(says) && problems.iter().all(|p| p.line > 1 && !p.help.is_empty()), "{bad}: {all}");
+    }
+}
+
+#[test]
+fn targets_and_files_stand_at_the_end_of_a_study() {
+    let attached = Attached {
+        targets: [("b".to_owned(), "sqlite:other.db".to_owned())].into(),
+        files: [("my.cnf".to_owned(), "[mysqld]\nx = 'a'\n".to_owned())].into(),
+    };
+    let server = "[[contender]]\nname = \"p\"\nserver = { kind = \"mariadb\", config_file = \"my.cnf\" }\n[[workload]]";
+    let bare = GOOD.replacen("[[workload]]", server, 1);
+    assert_eq!(files_named(&bare).iter().map(|f| f.value.as_str()).collect::<Vec<_>>(), ["my.cnf"]);
+    let missing = Study::read("s.toml", &bare, &KINDS).map(|s| s.name).unwrap_err();
+    assert!(missing[0].to_string().contains("there is no file `my.cnf` beside the study"), "{missing:?}");
+    let whole = attached.to(&bare);
+    assert!(files_named(&whole).is_empty() && targets_given(&whole) == attached.targets);
+    let study = Study::read("s.toml", &whole, &KINDS).unwrap();
+    assert_eq!(study.contender("b").unwrap().target.as_ref().unwrap().value, "sqlite:other.db");
+    let file = study.contender("p").unwrap().server.as_ref().unwrap().config_file.as_ref().unwrap();
+    assert_eq!(file.text, "[mysqld]\nx = 'a'\n");
+    let stranger = Attached { targets: [("bb".to_owned(), "sqlite:x".to_owned())].into(), ..Attached::default() };
+    let problems = Study::read("s.toml", &stranger.to(GOOD), &KINDS).map(|s| s.name).unwrap_err();
+    assert!(problems[0].to_string().contains("did you mean `b`"), "{problems:?}");
 }
 
 #[test]

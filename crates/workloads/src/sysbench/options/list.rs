@@ -1,7 +1,7 @@
 //! Every option by name: its kind, its default, what it does and which scripts have it.
 
 use perbuck_core::study::Scalar;
-use perbuck_core::workload_kind::Decides::{Choice, Data, Run};
+use perbuck_core::workload_kind::Decides::{Data, Run};
 use perbuck_core::workload_kind::Parameter as P;
 use perbuck_core::workload_kind::ParameterKind::{Number, Switch, Text, Whole};
 
@@ -12,7 +12,8 @@ use crate::sysbench::script::Script;
 /// The options of a script in the order of their names, with the defaults of `compat`; of all scripts for `None`.
 pub fn option_help(script: Option<Script>, compat: Option<Compat>) -> Vec<P> {
     let shown = OPTIONS.iter().filter(|o| script.is_none_or(|s| belongs_to(o.name, s)));
-    let default = |o: &P| if o.name == "rand_type" { Compat::rand_type(compat).name() } else { o.default };
+    let default =
+        |o: &P| if matches!(o.name, "rand_type" | "data_rand_type") { Compat::rand_type(compat).name() } else { o.default };
     let mut help: Vec<P> = shown.map(|o| P { default: default(o), ..*o }).collect();
     help.sort_by_key(|o| o.name);
     help
@@ -43,12 +44,13 @@ pub(super) fn belongs_to(option: &str, script: Script) -> bool {
         "threads" => script == Script::BulkInsert,
         "script" | "compat" => true,
         // Those of the tables with id, k, c and pad.
+        "data_rand_type" => script != Script::BulkInsert,
         name => name.starts_with("rand_") || script != Script::BulkInsert,
     }
 }
 
 /// All of them.
-pub static OPTIONS: [P; 34] = [
+pub static OPTIONS: [P; 35] = [
     P::new("tables", Whole(1, MAX_TABLES), "1", Data, "how many tables: sbtest1, sbtest2 …"),
     P::new("table_size", Whole(1, MAX_TABLE_SIZE), "10000", Data, "rows of each table"),
     P::new("range_size", Whole(1, MAX_TABLE_SIZE), "100", Run, "ids that a range SELECT covers"),
@@ -74,7 +76,14 @@ pub static OPTIONS: [P; 34] = [
     P::new("number_of_ranges", Whole(1, MAX_VALUES / 2), "10", Run, "ranges of k that a SELECT counts"),
     P::new("delta", Whole(0, MAX_TABLE_SIZE), "5", Run, "distance between the ends of such a range"),
     P::new("threads", Whole(1, MAX_THREADS), "1", Data, "how many tables there are: one for each connection"),
-    P::new("rand_type", Text, "uniform", Data, "how ids are drawn: uniform, gaussian, special, pareto or zipfian"),
+    P::new("rand_type", Text, "uniform", Run, "how ids are drawn: uniform, gaussian, special, pareto or zipfian"),
+    P::new(
+        "data_rand_type",
+        Text,
+        "uniform",
+        Data,
+        "how `k` is drawn when rows are loaded; rand_type where not given (not in sysbench)",
+    ),
     P::new(
         "rand_spec_iter",
         Whole(1, 1_000),
@@ -88,7 +97,7 @@ pub static OPTIONS: [P; 34] = [
     P::new("rand_zipfian_exp", Number(0.0, 100.0), "0.8", Data, "the exponent of zipfian"),
     P::new("rand_scramble", Switch, "off", Data, "spreads hot ids over the whole table (not in sysbench)"),
     P::new("compat", Text, "", Data, "takes the defaults and the draws of \"sysbench-1.0\" or \"sysbench-1.1\""),
-    P::new("script", Text, "oltp_read_write", Choice, "which script is run"),
+    P::new("script", Text, "oltp_read_write", Run, "which script is run"),
 ];
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ use perbuck_core::workload_kind::WorkloadKind;
 use perbuck_database::Dialect;
 
 use crate::benchmark::{Benchmark, DataSize, speaks_sql};
-use crate::params::{Reader, put, word_for};
+use crate::params::{Reader, other_data, put, word_for};
 
 use super::compat::{COMPATS, Compat};
 use super::random::Ids;
@@ -111,8 +111,10 @@ pub struct Options {
     /// Distance between the ends of such a range, both of which belong to it.
     pub(crate) delta: u32,
     pub(crate) threads: u32,
-    /// How ids and `k` are drawn.
+    /// How ids are drawn, and `k` of the rows that transactions insert.
     pub rand_type: RandType,
+    /// How `k` of the loaded rows is drawn.
+    pub(crate) data_rand_type: RandType,
     /// Uniform numbers averaged for a draw of `gaussian`, and of `special` outside its band.
     pub(crate) rand_spec_iter: u32,
     pub(crate) rand_spec_pct: u32,
@@ -147,11 +149,11 @@ impl Options {
         if self.redshift {
             put("pgsql_variant", &"redshift");
         }
-        put("rand_type", &self.rand_type.name());
-        if matches!(self.rand_type, RandType::Special | RandType::Gaussian) {
+        put("rand_type", &self.data_rand_type.name());
+        if matches!(self.data_rand_type, RandType::Special | RandType::Gaussian) {
             put("rand_spec_iter", &self.rand_spec_iter);
         }
-        match self.rand_type {
+        match self.data_rand_type {
             RandType::Uniform | RandType::Gaussian => {}
             RandType::Special => {
                 put("rand_spec_pct", &self.rand_spec_pct);
@@ -163,7 +165,7 @@ impl Options {
             RandType::Pareto => put("rand_pareto_h", &self.rand_pareto_h),
             RandType::Zipfian => put("rand_zipfian_exp", &self.rand_zipfian_exp),
         }
-        if self.rand_scramble && self.rand_type != RandType::Uniform {
+        if self.rand_scramble && self.data_rand_type != RandType::Uniform {
             put("rand_scramble", &on_off(true));
         }
         all
@@ -186,9 +188,11 @@ impl Options {
             let message = format!("`{}` would send no statement: all its counts are 0", self.script.name());
             reader.problem("script", message, "give at least one of its statements a count above 0");
         }
-        if let Some(compat) = self.compat.filter(|c| !c.knows(self.rand_type)) {
-            let message = format!("`rand_type` is \"{}\", which {} does not have", self.rand_type.name(), compat.name());
-            reader.problem("rand_type", message, "choose another distribution, or leave out `compat`");
+        for (key, rand_type) in [("rand_type", self.rand_type), ("data_rand_type", self.data_rand_type)] {
+            if let Some(compat) = self.compat.filter(|c| !c.knows(rand_type) && (key == "rand_type" || reader.has(key))) {
+                let message = format!("`{key}` is \"{}\", which {} does not have", rand_type.name(), compat.name());
+                reader.problem(key, message, "choose another distribution, or leave out `compat`");
+            }
         }
     }
 
@@ -196,9 +200,14 @@ impl Options {
         if self.script == Script::PointSelect { 1 } else { self.point_selects }
     }
 
-    /// Draws ids of a table, and values of `k`.
+    /// Draws ids of a table, and values of `k` of new rows.
     pub fn ids(&self) -> Ids {
-        Ids::new(self, 1, i64::from(self.table_size))
+        Ids::new((self, self.rand_type), 1, i64::from(self.table_size))
+    }
+
+    /// Draws values of `k` of the rows that are loaded.
+    pub(super) fn loaded_ks(&self) -> Ids {
+        Ids::new((self, self.data_rand_type), 1, i64::from(self.table_size))
     }
 
     /// Rows that the load puts into each table. As in sysbench, the client numbers its new rows in tables that begin empty.
@@ -255,6 +264,7 @@ impl Benchmark for Options {
     fn read(reader: &mut Reader<'_>) -> Self {
         let script = reader.word("script", &SCRIPTS, Script::ReadWrite);
         let compat = reader.word("compat", &COMPATS.map(|(name, compat)| (name, Some(compat))), None);
+        let rand_type = reader.word("rand_type", &RAND_TYPES, Compat::rand_type(compat));
         let mut options = Self {
             script,
             compat,
@@ -282,7 +292,8 @@ impl Benchmark for Options {
             number_of_ranges: reader.int("number_of_ranges") as u32,
             delta: reader.int("delta") as u32,
             threads: reader.int("threads") as u32,
-            rand_type: reader.word("rand_type", &RAND_TYPES, Compat::rand_type(compat)),
+            rand_type,
+            data_rand_type: reader.word("data_rand_type", &RAND_TYPES, rand_type),
             rand_spec_iter: reader.int("rand_spec_iter") as u32,
             rand_spec_pct: reader.int("rand_spec_pct") as u32,
             rand_spec_res: reader.int("rand_spec_res") as u32,
@@ -310,6 +321,10 @@ impl Benchmark for Options {
         let mut all = self.data_parameters();
         let mut put = |key: &str, value: &dyn ToString| put(&mut all, key, value);
         put("script", &self.script.name());
+        if self.rand_type != self.data_rand_type {
+            put("data_rand_type", &self.data_rand_type.name());
+            put("rand_type", &self.rand_type.name());
+        }
         if let Some(compat) = self.compat {
             put("compat", &compat.name());
         }
@@ -347,8 +362,8 @@ impl Benchmark for Options {
 
     fn conflict(&self, other: &dyn Benchmark) -> Option<String> {
         let other: &Self = other.options()?;
-        if self.data_parameters() != other.data_parameters() {
-            return Some(format!("{} and {} do not begin with the same tables", self.script.name(), other.script.name()));
+        if let Some(why) = other_data(&self.data_parameters(), &other.data_parameters()) {
+            return Some(why);
         }
         let changing = [self, other].into_iter().find(|o| o.script.changes_row_counts() && self.script != other.script)?;
         Some(format!("{} changes how many rows they have", changing.script.name()))

@@ -40,11 +40,11 @@ impl Ids {
     /// Ids of `first..=last`, with at least one and at most 2³² of them, by the law of the options. The hot ids of `pareto` and
     /// `zipfian` are the lowest, those of `gaussian` and `special` the middle ones; `rand_scramble` spreads them evenly over the
     /// whole range, by a bijection that depends on the number of ids alone.
-    pub(super) fn new(options: &Options, first: i64, last: i64) -> Self {
+    pub(super) fn new((options, rand_type): (&Options, RandType), first: i64, last: i64) -> Self {
         debug_assert!(first <= last && last - first <= i64::from(u32::MAX));
         let n = (last - first + 1).max(1) as u64;
         let (band_percent, share_percent, averaged) = (options.rand_spec_pct, options.rand_spec_res, options.rand_spec_iter);
-        let shape = match options.rand_type {
+        let shape = match rand_type {
             RandType::Uniform => Shape::Uniform,
             RandType::Gaussian => Shape::Gaussian { averaged },
             // The number that chose the band, which is at least 1 − share, also gives the position within the band.
@@ -66,7 +66,7 @@ impl Ids {
             RandType::Zipfian => Shape::Zipfian(Zipfian::new(n, options.rand_zipfian_exp)),
         };
         // Even draws stay even however they are moved.
-        let scramble = (options.rand_scramble && options.rand_type != RandType::Uniform).then(|| Scramble::new(n));
+        let scramble = (options.rand_scramble && rand_type != RandType::Uniform).then(|| Scramble::new(n));
         Self { first, n, shape, scramble }
     }
 

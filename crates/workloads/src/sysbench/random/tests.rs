@@ -27,7 +27,7 @@ fn misfit_of(law: &Options, n: i64, below: impl Fn(f64) -> f64) -> f64 {
     ends.push(n);
     ends.sort_unstable();
     ends.dedup();
-    let (ids, mut rng) = (Ids::new(law, 1, n), OpRng::new(Seed(20)));
+    let (ids, mut rng) = (Ids::new((law, law.rand_type), 1, n), OpRng::new(Seed(20)));
     let mut counts = vec![0.0; ends.len()];
     for _ in 0..DRAWS {
         let id = ids.draw(&mut rng);
@@ -179,7 +179,10 @@ fn a_wrong_law_does_not_fit() {
 fn a_scrambled_law_has_the_same_shares_on_other_ids() {
     for law in [Options { rand_zipfian_exp: 1.0, ..of(RandType::Zipfian) }, of(RandType::Pareto)] {
         let n = 1_000;
-        let (plain, scrambled) = (Ids::new(&law, 1, n), Ids::new(&Options { rand_scramble: true, ..law.clone() }, 1, n));
+        let (plain, scrambled) = (
+            Ids::new((&law, law.rand_type), 1, n),
+            Ids::new((&Options { rand_scramble: true, ..law.clone() }, law.rand_type), 1, n),
+        );
         let (mut a, mut b) = (OpRng::new(Seed(3)), OpRng::new(Seed(3)));
         let scramble = Scramble::new(n as u64);
         let mut tenths = [0u32; 10];
@@ -201,7 +204,7 @@ fn ranges_start_where_they_should() {
     for law in types.map(of).into_iter().chain([old]) {
         for (first, last) in [(1, 1), (0, 0), (0, 3), (500, 502), (1, i64::from(i32::MAX))] {
             for scrambled in [false, true] {
-                let ids = Ids::new(&Options { rand_scramble: scrambled, ..law.clone() }, first, last);
+                let ids = Ids::new((&Options { rand_scramble: scrambled, ..law.clone() }, law.rand_type), first, last);
                 assert!((0..1_000).all(|_| (first..=last).contains(&ids.draw(&mut rng))), "{law:?} {first} {last}");
             }
         }
@@ -211,9 +214,11 @@ fn ranges_start_where_they_should() {
 #[test]
 fn the_stream_of_an_id_is_kept_by_later_versions() {
     let mut rng = OpRng::new(Seed(1));
-    let uniform: Vec<i64> = (0..5).map(|_| Ids::new(&of(RandType::Uniform), 1, 10_000).draw(&mut rng)).collect();
+    let uniform: Vec<i64> =
+        (0..5).map(|_| Ids::new((&of(RandType::Uniform), RandType::Uniform), 1, 10_000).draw(&mut rng)).collect();
     let mut rng = OpRng::new(Seed(1));
-    let special: Vec<i64> = (0..5).map(|_| Ids::new(&of(RandType::Special), 1, 10_000).draw(&mut rng)).collect();
+    let special: Vec<i64> =
+        (0..5).map(|_| Ids::new((&of(RandType::Special), RandType::Special), 1, 10_000).draw(&mut rng)).collect();
     assert_eq!(uniform, [9_903, 4_083, 8_455, 8_929, 9_485]);
     assert_eq!(special, [5_602, 5_037, 2_553, 4_969, 5_031]);
 }

@@ -41,7 +41,7 @@ impl Random {
         if options.compat.is_some() {
             let length = f64::from(options.table_size) / f64::from(id.of.max(1));
             let start = length * f64::from(id.index);
-            self.ids = Ids::new(options, start as i64, (start + length) as i64);
+            self.ids = Ids::new((options, options.rand_type), start as i64, (start + length) as i64);
         }
     }
 

@@ -1,7 +1,7 @@
 //! Every property of the workload by name: its kind, its default and what it does.
 
 use perbuck_core::study::Scalar;
-use perbuck_core::workload_kind::Decides::{Choice, Data, Run};
+use perbuck_core::workload_kind::Decides::{Data, Run};
 use perbuck_core::workload_kind::Parameter as P;
 use perbuck_core::workload_kind::ParameterKind::{Number, Switch, Text, Whole};
 
@@ -27,7 +27,7 @@ pub fn property_value(name: &str, text: &str) -> Option<Scalar> {
 
 /// All of them.
 pub static PROPERTIES: [P; 39] = [
-    P::new("workload", Text, "core", Choice, "core, or one of workloada to workloadf, whose mix the other properties may change"),
+    P::new("workload", Text, "core", Run, "core, or one of workloada to workloadf, whose mix the other properties may change"),
     P::new("dotransactions", Switch, "true", Data, "whether the mix is run; otherwise the records are inserted (the load phase)"),
     P::new("recordcount", Whole(1, MAX_RECORDS), "", Data, "how many records there are before a run"),
     P::new("operationcount", Whole(0, i64::MAX), "0", Run, "how many operations a run has; 0 is no limit"),

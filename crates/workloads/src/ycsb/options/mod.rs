@@ -16,7 +16,7 @@ use super::draw::{Law, Lengths};
 use super::keys::Keys;
 use super::{KIND, Ycsb, YcsbData};
 use crate::benchmark::{Benchmark, DataSize};
-use crate::params::{Reader, put, word_for};
+use crate::params::{Reader, other_data, put, word_for};
 
 pub use list::{PROPERTIES, property_value};
 pub use presets::{WORKLOADS, preset};
@@ -192,6 +192,12 @@ impl Options {
         self.proportions[2] / self.proportions.iter().sum::<f64>().max(f64::MIN_POSITIVE)
     }
 
+    /// Whether records are added or changed.
+    pub(super) fn writes(&self) -> bool {
+        let [_, update, insert, _, modify] = self.proportions;
+        !self.dotransactions || update + insert + modify > 0.0
+    }
+
     /// Whether records are added.
     pub(super) fn grows(&self) -> bool {
         !self.dotransactions || self.proportions[2] > 0.0
@@ -303,8 +309,8 @@ impl Benchmark for Options {
 
     fn conflict(&self, other: &dyn Benchmark) -> Option<String> {
         let other: &Self = other.options()?;
-        if self.data_parameters() != other.data_parameters() {
-            return Some("they do not begin with the same records".to_owned());
+        if let Some(why) = other_data(&self.data_parameters(), &other.data_parameters()) {
+            return Some(why);
         }
         (self != other && (self.grows() || other.grows())).then(|| "inserts change how many records there are".to_owned())
     }

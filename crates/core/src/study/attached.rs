@@ -1,0 +1,85 @@
+//! What a study names and holds nowhere but elsewhere: addresses that a command line gave, and files beside it.
+//!
+//! perbuck appends them to the study that it keeps, as tables at its end, so that the file alone says everything and the lines above stay
+//! where they are.
+
+use std::collections::BTreeMap;
+
+use toml_edit::{DocumentMut, Item, Table, value};
+
+use crate::toml_reader::{Located, Scalar, Section, TomlFile};
+
+/// Targets by the names of contenders.
+const TARGETS: &str = "targets";
+/// Texts of files by the names that the study calls them.
+const FILES: &str = "files";
+
+/// What is appended to a study.
+#[derive(Debug, Default)]
+pub struct Attached {
+    /// Targets by contender.
+    pub targets: BTreeMap<String, String>,
+    /// Texts of files by name.
+    pub files: BTreeMap<String, String>,
+}
+
+impl Attached {
+    /// The text of the study with these at its end; as it is where there are none.
+    pub fn to(&self, study: &str) -> String {
+        let mut document = DocumentMut::new();
+        for (name, of) in [(TARGETS, &self.targets), (FILES, &self.files)] {
+            if !of.is_empty() {
+                let table: Table = of.iter().map(|(key, text)| (key.clone(), value(text.clone()))).collect();
+                document.insert(name, Item::Table(table));
+            }
+        }
+        if document.is_empty() {
+            return study.to_owned();
+        }
+        format!("{}\n\n# Added by perbuck, so that this file alone says everything.\n{document}", study.trim_end())
+    }
+}
+
+/// The files that a study names and does not hold, by name and line.
+pub fn files_named(study: &str) -> Vec<Located<String>> {
+    // What is wrong with the file is told by its reader.
+    let Ok(file) = TomlFile::parse("", study.to_owned()) else { return Vec::new() };
+    let root = file.root();
+    let servers = root.tables("contender").into_iter().filter_map(|contender| contender.table("server")?.text("config_file"));
+    let results = root.table("results").and_then(|results| results.text("file"));
+    let held = texts(&root, FILES);
+    servers.chain(results).filter(|named| !held.contains_key(&named.value)).collect()
+}
+
+/// The targets that were appended to a study.
+pub fn targets_given(study: &str) -> BTreeMap<String, String> {
+    let Ok(file) = TomlFile::parse("", study.to_owned()) else { return BTreeMap::new() };
+    texts(&file.root(), TARGETS).into_iter().map(|(name, found)| (name, found.value)).collect()
+}
+
+/// The texts of an appended table.
+pub(super) fn texts(root: &Section<'_>, table: &str) -> BTreeMap<String, Located<String>> {
+    let all = root.table(table).map(|s| s.remaining_scalars()).unwrap_or_default();
+    let text = |(key, found): (String, Located<Scalar>)| match found.value {
+        Scalar::Text(value) => Some((key, Located { value, line: found.line })),
+        _ => None,
+    };
+    all.into_iter().filter_map(text).collect()
+}
+
+/// The targets that were given apart from the contenders.
+pub(super) fn targets(root: &Section<'_>) -> BTreeMap<String, Located<String>> {
+    // The files are asked for by name, and are known here.
+    root.has(FILES);
+    texts(root, TARGETS)
+}
+
+/// The text of a file that the study names; where the study does not hold it, that is reported.
+pub(super) fn text_of(root: &Section<'_>, named: &Located<String>) -> Option<String> {
+    let text = texts(root, FILES).remove(&named.value).map(|found| found.value);
+    if text.is_none() {
+        let message = format!("there is no file `{}` beside the study", named.value);
+        root.file().report(named.line, message, "correct its name; it is looked for in the folder of the study");
+    }
+    text
+}
