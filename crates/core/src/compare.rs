@@ -3,7 +3,10 @@
 //! From trials to points ([`points`]), from points to the values and ratios of a workload ([`workload`]), from workloads to one
 //! answer ([`overall`]). What a ratio and its interval are is in [`crate::stats`]; what follows from them in [`judge`].
 
+mod beside;
+mod claims;
 mod clock;
+mod factors;
 mod findings;
 mod imported;
 mod judge;
@@ -18,10 +21,14 @@ mod replay;
 mod result;
 mod workload;
 
+use crate::audit::Ground;
 use crate::bill::Bill;
 use crate::run_record::RunRecord;
 use crate::stats::Design;
 use crate::study::Study;
+pub use beside::{Agreement, Beside, BesideRow};
+pub use claims::{ClaimResult, Outcome};
+pub use factors::{FactorChange, FactorResult};
 pub use findings::{
     Cheapest, Control, Kept, KeptPrice, LatencyInterval, Layout, Noise, Objective, ObjectiveLatency, Outlier, Overall,
     OverallPrice, TrialPosition, Without,
@@ -73,9 +80,17 @@ pub fn compare(study: &Study, records: &[RunRecord], bills: &[Bill], insist: &[S
     Ok(Comparison { planned, found, remarks, ..joined(study, workloads, bills, layout) })
 }
 
+/// Decides the claims of a study on its comparison, and puts what its article printed beside it.
+pub fn conclude(comparison: &mut Comparison, ground: &Ground<'_>, records: &[RunRecord]) {
+    let independent = comparison.layout.design == Design::Independent;
+    comparison.claims = claims::claims(ground, &comparison.workloads, independent);
+    comparison.beside = beside::beside(ground.study, &comparison.workloads, records);
+}
+
 /// The comparison of some workloads; its counts and its remarks are the caller's.
 fn joined(study: &Study, workloads: Vec<Judged>, bills: &[Bill], layout: Layout) -> Comparison {
     let overall = overall::overall(study, &workloads, bills, layout.deployments > 1);
+    let factors = factors::factors(study, &workloads, layout.deployments > 1);
     let mut workloads: Vec<WorkloadResult> = workloads.into_iter().map(|w| w.result).collect();
     judge::correct(&mut workloads, &study.decision);
     Comparison {
@@ -90,6 +105,9 @@ fn joined(study: &Study, workloads: Vec<Judged>, bills: &[Bill], layout: Layout)
         published: None,
         workloads,
         overall,
+        factors,
+        claims: Vec::new(),
+        beside: None,
         bills: bills.to_vec(),
         remarks: Vec::new(),
     }

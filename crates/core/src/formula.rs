@@ -65,6 +65,19 @@ impl Formula {
         }
     }
 
+    /// Whether a function of that name is in it.
+    pub fn calls(&self, name: &str) -> bool {
+        match self {
+            Self::Number(_) | Self::Name(_) => false,
+            Self::Minus(inner) => inner.calls(name),
+            Self::Binary(_, a, b) => a.calls(name) || b.calls(name),
+            Self::Call(function, arguments) => {
+                let within = |argument: &Argument| matches!(argument, Argument::Formula(f) if f.calls(name));
+                function == name || arguments.iter().any(within)
+            }
+        }
+    }
+
     /// The names in brackets, each once, in the order of the text.
     pub fn names(&self) -> Vec<&str> {
         fn collect<'f>(formula: &'f Formula, found: &mut Vec<&'f str>) {

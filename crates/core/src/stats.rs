@@ -138,11 +138,11 @@ pub fn values(trials: &[Trial]) -> Vec<f64> {
 
 /// The values that intervals rest on: those of the trials, or the means of two or more deployments.
 pub fn units(trials: &[Trial]) -> Vec<f64> {
-    values(&by_deployment(trials))
+    values(&unit_trials(trials))
 }
 
 /// The means of the deployments where there are two or more, else the trials as they are.
-fn by_deployment(trials: &[Trial]) -> Vec<Trial> {
+pub fn unit_trials(trials: &[Trial]) -> Vec<Trial> {
     let deployments: BTreeSet<u32> = trials.iter().map(|t| t.deployment).collect();
     if deployments.len() < 2 {
         return trials.to_vec();
@@ -223,8 +223,8 @@ fn in_blocks(base: &[&Vec<Trial>], other: &[&Vec<Trial>], confidence: f64) -> Op
     let (base, other) = (block_values(base), block_values(other));
     let named = |t: &Trial| (t.deployment, t.block);
     let both = |t: &&Trial, side: &[Trial]| side.iter().any(|o| named(o) == named(t));
-    let below: Vec<Trial> = by_deployment(&base.iter().filter(|t| both(t, &other)).copied().collect::<Vec<_>>());
-    let above: Vec<Trial> = by_deployment(&other.iter().filter(|t| both(t, &base)).copied().collect::<Vec<_>>());
+    let below: Vec<Trial> = unit_trials(&base.iter().filter(|t| both(t, &other)).copied().collect::<Vec<_>>());
+    let above: Vec<Trial> = unit_trials(&other.iter().filter(|t| both(t, &base)).copied().collect::<Vec<_>>());
     let (x, y) = (mean(&values(&below)).filter(|m| *m > 0.0)?, mean(&values(&above)).filter(|m| *m > 0.0)?);
     let deviations: Vec<((u32, u32), f64)> =
         below.iter().zip(&above).map(|(b, a)| (named(b), a.value / y - b.value / x)).collect();

@@ -5,6 +5,7 @@ use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
+use perbuck_core::audit::Ground;
 use perbuck_core::compare::{self, Comparison, Regression, Remark};
 use perbuck_core::parallel::both;
 use perbuck_core::plan::TrialKey;
@@ -200,6 +201,8 @@ pub(crate) fn compare(material: Material) -> Result<Results, LabError> {
     }
     let mut comparison = compare::compare(&inputs.study, &records[..used], &inputs.bills, &head.insist)
         .map_err(|r| LabError::refusals(&results, &r))?;
+    let ground = Ground { study: &inputs.study, bills: &inputs.bills, facts: &inputs.lists };
+    compare::conclude(&mut comparison, &ground, &records[..used]);
     if let Some(first) = records[..counting].get(used) {
         // Left out, but never silently: choosing trials after seeing them is how results are bent.
         let text = "trials on disk lie outside the sweep of the study and are not used".to_owned();

@@ -14,13 +14,15 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::bill::Bill;
-use crate::study::Study;
+use crate::exact::Exact;
+use crate::study::{Claim, Study};
 pub use evaluate::Span;
 pub use functions::Facts;
 
 use evaluate::{Cut, Evaluator};
 
 /// What an audit looks at.
+#[derive(Clone, Copy)]
 pub struct Ground<'a> {
     /// The study with its published results, numbers and claims.
     pub study: &'a Study,
@@ -178,6 +180,27 @@ impl Audit {
     }
 }
 
+/// What a function of a formula gives that no trial decides: bills, unit prices, sizes of machines.
+///
+/// # Errors
+/// What is not known.
+pub(crate) fn constant(ground: &Ground<'_>, function: &str, words: &[&str]) -> Result<Exact, String> {
+    functions::look_up(ground, function, words).map(|span| span.value)
+}
+
+/// Whether only trials can decide a claim: it is about the course of a curve, which needs the scatter of its points.
+pub(crate) fn is_of_trials(claim: &Claim) -> bool {
+    claim.rule.formula.calls("slope") || claim.rule.formula.calls("crossing")
+}
+
+/// What the printed numbers say of a claim: the value, and whether it holds; `None` where they do not have what it names.
+pub(crate) fn as_printed(ground: &Ground<'_>, claim: &Claim) -> Option<(String, Holds)> {
+    let evaluator = Evaluator::new(ground);
+    evaluator.value(&claim.rule.formula, &Cut::Never).ok()?;
+    let check = checks::claim(&evaluator, claim);
+    Some((check.found, check.holds))
+}
+
 /// Recomputes everything that a study prints.
 ///
 /// # Errors
@@ -195,7 +218,7 @@ pub fn audit(ground: &Ground<'_>) -> Result<Audit, Vec<(usize, String)>> {
             note(number.line, &format!("number [{}]", number.name), evaluator.value(&rule.formula, &Cut::Never));
         }
     }
-    for claim in &ground.study.audit.claims {
+    for claim in ground.study.audit.claims.iter().filter(|claim| !is_of_trials(claim)) {
         note(claim.line, &format!("claim \"{}\"", claim.text), evaluator.value(&claim.rule.formula, &Cut::Never));
     }
     if !problems.is_empty() {
@@ -205,7 +228,7 @@ pub fn audit(ground: &Ground<'_>) -> Result<Audit, Vec<(usize, String)>> {
     }
     let mut classifier = classify::Classifier::new(&evaluator);
     let numbers = ground.study.audit.numbers.iter().map(|f| classifier.finding(f)).collect();
-    let claims = ground.study.audit.claims.iter().map(|c| checks::claim(&evaluator, c)).collect();
+    let claims = ground.study.audit.claims.iter().filter(|c| !is_of_trials(c)).map(|c| checks::claim(&evaluator, c)).collect();
     Ok(Audit { schema: Audit::SCHEMA, study: ground.study.name.clone(), numbers, claims, checks: checks::of_results(ground) })
 }
 

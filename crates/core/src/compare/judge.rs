@@ -61,7 +61,7 @@ pub fn judge(ratio: &Ratio, rule: &Decision, units: usize) -> Verdict {
     Verdict::Undecided { why: Why::MoreTrials { more: enough } }
 }
 
-fn decided(interval: Interval, margin: f64) -> Option<Verdict> {
+pub(super) fn decided(interval: Interval, margin: f64) -> Option<Verdict> {
     let (low, high) = (1.0 / (1.0 + margin), 1.0 + margin);
     if interval.low > high {
         Some(Verdict::Better)

@@ -40,7 +40,7 @@ pub(super) fn overall(study: &Study, workloads: &[Judged], bills: &[Bill], deplo
 }
 
 /// The weighed geometric mean of ratios, and how many units its error comes from.
-fn weighed(parts: &[(f64, Estimate)], confidence: f64) -> (Ratio, usize) {
+pub(super) fn weighed(parts: &[(f64, Estimate)], confidence: f64) -> (Ratio, usize) {
     let value = parts.iter().map(|(w, e)| w * e.ratio.value.ln()).sum::<f64>().exp();
     let unknown = (Ratio { value, interval: None, log_error: 0.0, freedom: 0.0 }, 1);
     if parts.iter().any(|(_, e)| e.ratio.interval.is_none()) {

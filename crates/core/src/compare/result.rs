@@ -4,6 +4,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::beside::Beside;
+use super::claims::ClaimResult;
+use super::factors::FactorResult;
 use super::findings::{LatencyInterval, Layout, Noise, Objective, ObjectiveLatency, Outlier, Overall, TrialPosition, Without};
 use super::models::Models;
 use crate::bill::Bill;
@@ -41,6 +44,15 @@ pub struct Comparison {
     /// Over all workloads, one entry per contender but the baseline; empty for a single workload.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub overall: Vec<Overall>,
+    /// What the levels of each factor do to the ratios; empty in a study without factors.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub factors: Vec<FactorResult>,
+    /// The claims of the study, decided on its trials.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub claims: Vec<ClaimResult>,
+    /// What an article printed, beside what was measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub beside: Option<Beside>,
     /// All bills: contenders in the order of the study, regions in the order of the study.
     pub bills: Vec<Bill>,
     /// Remarks that a reader must see, with the trials they concern.

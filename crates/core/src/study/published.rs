@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::exact::Exact;
 use crate::formula::Formula;
-use crate::metric::{Counted, Metric, TPS};
+use crate::metric::{Counted, Metric, RELATIVE, TPS};
 use crate::toml_reader::{Digits, Located, Section, TomlFile};
 
 use super::{Study, Summary, WorkloadSpec, attached};
@@ -130,6 +130,15 @@ impl Study {
     #[must_use]
     pub fn as_published(mut self) -> Self {
         self.published = self.published.or(self.beside.take());
+        let Some(published) = &self.published else { return self };
+        let metrics: Vec<Metric> = self.workloads.iter().map(|w| self.metric_of(&w.name).clone()).collect();
+        for (workload, metric) in self.workloads.iter_mut().zip(metrics) {
+            // An article may tell nothing but how its contenders relate.
+            let has = |column: &str| published.rows.iter().any(|r| r.workload == workload.name && r.columns.contains_key(column));
+            if !has(&metric.name) && has(&RELATIVE.name) {
+                workload.metric = Some(RELATIVE.clone());
+            }
+        }
         self
     }
 

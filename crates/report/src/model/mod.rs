@@ -2,6 +2,7 @@
 
 mod audit;
 mod brief;
+mod conclusions;
 mod conformance;
 mod distribution;
 mod environment;

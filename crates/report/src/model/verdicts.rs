@@ -3,7 +3,7 @@
 use perbuck_core::compare::{ContenderResult, Judgement, PricePerformance, Verdict, Why, WorkloadResult};
 use perbuck_core::stats::{Interval, Ratio};
 
-use super::{Context, figures, findings, forest, paragraph, rule_text, summary_text};
+use super::{Context, conclusions, figures, findings, forest, paragraph, rule_text, summary_text};
 use crate::document::{Block, Cell, Table, Tone};
 use crate::escape::clean;
 use crate::number::{
@@ -121,6 +121,7 @@ pub(crate) fn verdict_blocks(all: &Context<'_>) -> Vec<Block> {
         }
     }
     blocks.extend(findings::shown(all));
+    blocks.extend(conclusions::blocks(all));
     let detectable = throughputs(all).any(|j| j.detectable.is_some());
     let words = "The detectable difference is the smallest that four of five such studies would find.";
     blocks.extend(detectable.then(|| paragraph(words)));
