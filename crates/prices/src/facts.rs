@@ -62,15 +62,7 @@ impl Facts for Lists {
     }
 
     fn volume_iops(&self, kind: &str, size_gb: u32) -> Option<u32> {
-        let of = |v: &VolumePrice| {
-            let limits = v.limits;
-            let grown = limits.iops_per_gb.map(|per_gb| {
-                let most = limits.iops_max.unwrap_or(u32::MAX);
-                per_gb.saturating_mul(size_gb).max(limits.iops_min.unwrap_or(0)).min(most)
-            });
-            grown.or(v.iops.filter(|p| p.included > 0).map(|p| p.included))
-        };
-        self.volume(kind).find_map(of)
+        self.volume(kind).find_map(|v| v.iops_of(size_gb))
     }
 }
 
@@ -78,6 +70,7 @@ impl Facts for Lists {
 mod tests {
     use super::*;
     use crate::find;
+    use crate::snapshot::Rate;
     use perbuck_core::study::Located;
 
     #[test]
@@ -90,5 +83,11 @@ mod tests {
         assert_eq!(lists.usd_per_gb_month("gp2", "ap-southeast-1"), Some(MicroUsd(120_000)));
         assert_eq!((lists.volume_iops("gp3", 500), lists.volume_iops("tape", 1)), (Some(3000), None));
         assert_eq!([33, 50, 1000, 10_000].map(|gb| lists.volume_iops("gp2", gb)), [100, 150, 3000, 16_000].map(Some));
+        let mib_s = |kind, gb| lists.volume(kind).next().unwrap().mib_s_of(gb);
+        let rate = |baseline, burst| Rate { baseline: Some(baseline), burst };
+        assert_eq!([50, 170].map(|gb| mib_s("gp2", gb)), [rate(128, None); 2]);
+        assert_eq!([171, 333].map(|gb| mib_s("gp2", gb)), [rate(128, Some(250)); 2]);
+        assert_eq!([334, 16_000].map(|gb| mib_s("gp2", gb)), [rate(250, None); 2]);
+        assert_eq!((mib_s("gp3", 50), mib_s("pd-ssd", 50)), (rate(125, None), Rate::default()));
     }
 }
