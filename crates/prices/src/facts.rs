@@ -1,7 +1,7 @@
 //! What the audit of a published study, and the check of declared machines, ask of the price lists.
 
 use perbuck_core::audit::Facts;
-use perbuck_core::study::{Machine as Described, Study};
+use perbuck_core::study::{Included, Machine as Described, Study};
 use perbuck_core::units::MicroUsd;
 
 use crate::snapshot::{Machine, Region, Snapshot, VolumePrice};
@@ -11,13 +11,21 @@ use crate::snapshot::{Machine, Region, Snapshot, VolumePrice};
 pub struct Lists(pub Vec<Snapshot>);
 
 impl Lists {
-    /// Puts what the lists say of the machines into a study: of each contender its own list, or the first, which is the study's.
+    /// Puts what the lists say of machines and volumes into a study: of each contender its own list, or the first, which is the study's.
     pub fn describe_machines(&self, study: &mut Study) {
         for contender in &mut study.contenders {
             let own = contender.snapshot.as_ref();
             let Some(list) = own.map_or(self.0.first(), |own| self.0.iter().find(|l| l.name == own.value)) else { continue };
             for node in &mut contender.nodes {
                 node.machine = list.regions.iter().find_map(|r| r.instance(&node.instance)).map(|i| described(&i.machine));
+                for volume in &mut node.volumes {
+                    let price = list.regions.iter().find_map(|r| r.volume(&volume.kind));
+                    volume.included = price.map(|price| Included {
+                        unit: list.capacity_unit.clone(),
+                        iops: price.iops_of(volume.size_gb),
+                        mib_s: price.mib_s_of(volume.size_gb),
+                    });
+                }
             }
         }
     }
@@ -41,7 +49,8 @@ impl Lists {
 
 fn described(machine: &Machine) -> Described {
     let memory_bytes = (machine.memory_gib * f64::from(1u32 << 30)) as u64;
-    Described { arch: machine.arch.clone(), vcpus: machine.vcpu, vcpus_per_core: machine.vcpu_per_core, memory_bytes }
+    let (arch, rates) = (machine.arch.clone(), machine.rates);
+    Described { arch, vcpus: machine.vcpu, vcpus_per_core: machine.vcpu_per_core, memory_bytes, rates }
 }
 
 impl Facts for Lists {
@@ -89,5 +98,31 @@ mod tests {
         assert_eq!([171, 333].map(|gb| mib_s("gp2", gb)), [rate(128, Some(250)); 2]);
         assert_eq!([334, 16_000].map(|gb| mib_s("gp2", gb)), [rate(250, None); 2]);
         assert_eq!((mib_s("gp3", 50), mib_s("pd-ssd", 50)), (rate(125, None), Rate::default()));
+    }
+
+    #[test]
+    fn a_study_learns_what_its_machines_and_volumes_can_do() {
+        let text = r#"
+        schema = 1
+        name = "s"
+        [[contender]]
+        name = "a"
+        node = [{ role = "db", instance = "c6g.large", volumes = [{ kind = "gp2", size_gb = 200 }, { kind = "tape", size_gb = 1 }] }]
+        [[workload]]
+        name = "w"
+        kind = "sysbench"
+        [sweep]
+        connections = [1]
+        duration = "1m"
+        trials = 3
+        "#;
+        let mut study = Study::read("s.toml", text, &[]).unwrap();
+        let name = Located { value: "aws-2021-03".to_owned(), line: 1 };
+        Lists(vec![find(&name, "`price.snapshot`", "s.toml").unwrap()]).describe_machines(&mut study);
+        let node = &study.contenders[0].nodes[0];
+        assert_eq!(node.machine.as_ref().unwrap().rates.network_mbit_s.baseline, Some(750));
+        let mib_s = Rate { baseline: Some(128), burst: Some(250) };
+        assert_eq!(node.volumes[0].included, Some(Included { unit: "GB".into(), iops: Some(600), mib_s }));
+        assert_eq!(node.volumes[1].included, None);
     }
 }

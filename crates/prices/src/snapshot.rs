@@ -1,5 +1,6 @@
 //! What a price snapshot holds, after reading: every price with its date and its source.
 
+pub use perbuck_core::study::{Rate, Rates};
 use perbuck_core::units::{MicroUsd, unit_price_text};
 
 /// One provider's list prices around one date.
@@ -96,26 +97,6 @@ pub struct Machine {
     pub vcpu_per_core: Option<u32>,
     /// What its network and its volumes can carry.
     pub rates: Rates,
-}
-
-/// What a machine may send and store; each value only where it is known.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Rates {
-    /// Network, Mbit/s in each direction.
-    pub network_mbit_s: Rate,
-    /// All its volumes together, Mbit/s.
-    pub volume_mbit_s: Rate,
-    /// All its volumes together, operations per second.
-    pub volume_iops: Rate,
-}
-
-/// A rate that holds for ever, and one that holds while credit lasts. A benchmark of minutes can lie inside the credit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Rate {
-    /// What holds for as long as one likes.
-    pub baseline: Option<u32>,
-    /// What holds for a while; `None` where it is not known or no higher.
-    pub burst: Option<u32>,
 }
 
 impl Machine {
