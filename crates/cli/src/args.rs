@@ -45,7 +45,7 @@ pub(crate) enum Command {
     /// Check a study file: print every problem with its line and how to mend it
     Check(CheckArguments),
     /// Print what a study would run: its data, its points, its order and its time
-    Plan(PriceArguments),
+    Plan(PlanArguments),
     /// Print the bills of a study's contenders
     Price(PriceArguments),
     /// List, show, check, compare and import price lists
@@ -213,12 +213,24 @@ pub(crate) struct CheckArguments {
 }
 
 #[derive(Debug, Args)]
+pub(crate) struct PlanArguments {
+    #[command(flatten)]
+    pub(crate) study: StudyArguments,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct PriceArguments {
     #[command(flatten)]
     pub(crate) study: StudyArguments,
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
+    /// Write a picture of the machines and volumes of all contenders (SVG)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) diagram: Option<PathBuf>,
 }
 
 /// How passwords are found; none is ever taken from the command line, which every user of the machine can read.

@@ -23,3 +23,22 @@ fn every_published_total_appears() {
     // Micro-dollars, exact: the article's 2117.47 is 2117.468.
     assert_eq!((arm["contender"].as_str(), sum), (Some("arm"), 2_117_468_000));
 }
+
+#[test]
+fn the_diagram_is_written_beside_the_bills() {
+    let desk = Desk::new();
+    desk.write("eks.toml", include_str!("../../../studies/tidb-eks-arm-2021.toml"));
+    let out = desk.good(&["price", "eks.toml", "--diagram", "system.svg"]).out;
+    assert!(out.contains("$2,117.47"), "{out}");
+    let picture = desk.read("system.svg");
+    for words in [
+        "Arm (Graviton2)",
+        "3 × r6g.2xlarge",
+        "8 vCPU, 64 GiB each",
+        "1,000 GB, gp2",
+        "daily snapshots",
+        "us-west-2 and ap-southeast-1",
+    ] {
+        assert!(picture.contains(words), "{words}: {picture}");
+    }
+}

@@ -356,37 +356,4 @@ fn price(file: &str, study: &Study, given: Option<(PathBuf, String)>) -> Result<
 }
 
 #[cfg(test)]
-mod tests {
-    use std::collections::BTreeSet;
-
-    use perbuck_core::study::{Located, Scalar, WorkloadSpec};
-
-    use super::*;
-
-    #[test]
-    fn a_runnable_study_has_the_points_of_its_article_and_no_more() {
-        let read = |text: &str| Study::read("s.toml", text, &Registry::default().kinds()).unwrap();
-        let published = read(include_str!("../../../studies/published/tidb-eks-arm-2021.toml"));
-        let runnable = read(include_str!("../../../studies/tidb-eks-arm-2021.toml"));
-        let rows = &published.published.as_ref().unwrap().rows;
-        let printed: BTreeSet<_> = rows.iter().map(|r| (r.workload.clone(), r.contender.clone(), r.connections)).collect();
-        let planned = runnable.plan().into_iter().map(|key| (key.workload, key.contender, key.connections));
-        assert_eq!(planned.collect::<BTreeSet<_>>(), printed);
-        for (ours, theirs) in runnable.workloads.iter().zip(&published.workloads) {
-            let sizes = |w: &WorkloadSpec| {
-                let of = |(key, value): (&String, &Located<Scalar>)| (key.clone(), format!("{:?}", value.value));
-                w.parameters.iter().map(of).collect::<Vec<_>>()
-            };
-            assert_eq!((&ours.name, &ours.kind.value, sizes(ours)), (&theirs.name, &theirs.kind.value, sizes(theirs)));
-            assert_eq!(ours.summary.as_ref().unwrap_or(&runnable.summary), theirs.summary.as_ref().unwrap_or(&published.summary));
-        }
-    }
-
-    #[test]
-    fn a_device_without_an_end_is_read_for_a_while_only() {
-        for (limit, most) in [(Limit::PAGE, 64), (Limit::TABLE, 4)] {
-            let refused = read_up_to("the page", Path::new("/dev/zero"), limit).unwrap_err().to_string();
-            assert!(refused.contains(&format!("cannot read the page /dev/zero: it has more than {most} MB")), "{refused}");
-        }
-    }
-}
+mod tests;

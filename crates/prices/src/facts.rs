@@ -1,7 +1,7 @@
 //! What the audit of a published study, and the check of declared machines, ask of the price lists.
 
 use perbuck_core::audit::Facts;
-use perbuck_core::study::{Machine as Described, Study};
+use perbuck_core::study::{Included, Machine as Described, Study};
 use perbuck_core::units::MicroUsd;
 
 use crate::snapshot::{Machine, Region, Snapshot, VolumePrice};
@@ -11,13 +11,21 @@ use crate::snapshot::{Machine, Region, Snapshot, VolumePrice};
 pub struct Lists(pub Vec<Snapshot>);
 
 impl Lists {
-    /// Puts what the lists say of the machines into a study: of each contender its own list, or the first, which is the study's.
+    /// Puts what the lists say of machines and volumes into a study: of each contender its own list, or the first, which is the study's.
     pub fn describe_machines(&self, study: &mut Study) {
         for contender in &mut study.contenders {
             let own = contender.snapshot.as_ref();
             let Some(list) = own.map_or(self.0.first(), |own| self.0.iter().find(|l| l.name == own.value)) else { continue };
             for node in &mut contender.nodes {
                 node.machine = list.regions.iter().find_map(|r| r.instance(&node.instance)).map(|i| described(&i.machine));
+                for volume in &mut node.volumes {
+                    let price = list.regions.iter().find_map(|r| r.volume(&volume.kind));
+                    volume.included = price.map(|price| Included {
+                        unit: list.capacity_unit.clone(),
+                        iops: price.iops_of(volume.size_gb),
+                        mib_s: price.mib_s_of(volume.size_gb),
+                    });
+                }
             }
         }
     }
@@ -41,7 +49,8 @@ impl Lists {
 
 fn described(machine: &Machine) -> Described {
     let memory_bytes = (machine.memory_gib * f64::from(1u32 << 30)) as u64;
-    Described { arch: machine.arch.clone(), vcpus: machine.vcpu, vcpus_per_core: machine.vcpu_per_core, memory_bytes }
+    let (arch, rates) = (machine.arch.clone(), machine.rates);
+    Described { arch, vcpus: machine.vcpu, vcpus_per_core: machine.vcpu_per_core, memory_bytes, rates }
 }
 
 impl Facts for Lists {
@@ -62,15 +71,7 @@ impl Facts for Lists {
     }
 
     fn volume_iops(&self, kind: &str, size_gb: u32) -> Option<u32> {
-        let of = |v: &VolumePrice| {
-            let limits = v.limits;
-            let grown = limits.iops_per_gb.map(|per_gb| {
-                let most = limits.iops_max.unwrap_or(u32::MAX);
-                per_gb.saturating_mul(size_gb).max(limits.iops_min.unwrap_or(0)).min(most)
-            });
-            grown.or(v.iops.filter(|p| p.included > 0).map(|p| p.included))
-        };
-        self.volume(kind).find_map(of)
+        self.volume(kind).find_map(|v| v.iops_of(size_gb))
     }
 }
 
@@ -78,6 +79,7 @@ impl Facts for Lists {
 mod tests {
     use super::*;
     use crate::find;
+    use crate::snapshot::Rate;
     use perbuck_core::study::Located;
 
     #[test]
@@ -90,5 +92,37 @@ mod tests {
         assert_eq!(lists.usd_per_gb_month("gp2", "ap-southeast-1"), Some(MicroUsd(120_000)));
         assert_eq!((lists.volume_iops("gp3", 500), lists.volume_iops("tape", 1)), (Some(3000), None));
         assert_eq!([33, 50, 1000, 10_000].map(|gb| lists.volume_iops("gp2", gb)), [100, 150, 3000, 16_000].map(Some));
+        let mib_s = |kind, gb| lists.volume(kind).next().unwrap().mib_s_of(gb);
+        let rate = |baseline, burst| Rate { baseline: Some(baseline), burst };
+        assert_eq!([50, 170].map(|gb| mib_s("gp2", gb)), [rate(128, None); 2]);
+        assert_eq!([171, 333].map(|gb| mib_s("gp2", gb)), [rate(128, Some(250)); 2]);
+        assert_eq!([334, 16_000].map(|gb| mib_s("gp2", gb)), [rate(250, None); 2]);
+        assert_eq!((mib_s("gp3", 50), mib_s("pd-ssd", 50)), (rate(125, None), Rate::default()));
+    }
+
+    #[test]
+    fn a_study_learns_what_its_machines_and_volumes_can_do() {
+        let text = r#"
+        schema = 1
+        name = "s"
+        [[contender]]
+        name = "a"
+        node = [{ role = "db", instance = "c6g.large", volumes = [{ kind = "gp2", size_gb = 200 }, { kind = "tape", size_gb = 1 }] }]
+        [[workload]]
+        name = "w"
+        kind = "sysbench"
+        [sweep]
+        connections = [1]
+        duration = "1m"
+        trials = 3
+        "#;
+        let mut study = Study::read("s.toml", text, &[]).unwrap();
+        let name = Located { value: "aws-2021-03".to_owned(), line: 1 };
+        Lists(vec![find(&name, "`price.snapshot`", "s.toml").unwrap()]).describe_machines(&mut study);
+        let node = &study.contenders[0].nodes[0];
+        assert_eq!(node.machine.as_ref().unwrap().rates.network_mbit_s.baseline, Some(750));
+        let mib_s = Rate { baseline: Some(128), burst: Some(250) };
+        assert_eq!(node.volumes[0].included, Some(Included { unit: "GB".into(), iops: Some(600), mib_s }));
+        assert_eq!(node.volumes[1].included, None);
     }
 }

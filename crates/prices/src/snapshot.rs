@@ -1,5 +1,6 @@
 //! What a price snapshot holds, after reading: every price with its date and its source.
 
+pub use perbuck_core::study::{Rate, Rates};
 use perbuck_core::units::{MicroUsd, unit_price_text};
 
 /// One provider's list prices around one date.
@@ -98,26 +99,6 @@ pub struct Machine {
     pub rates: Rates,
 }
 
-/// What a machine may send and store; each value only where it is known.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Rates {
-    /// Network, Mbit/s in each direction.
-    pub network_mbit_s: Rate,
-    /// All its volumes together, Mbit/s.
-    pub volume_mbit_s: Rate,
-    /// All its volumes together, operations per second.
-    pub volume_iops: Rate,
-}
-
-/// A rate that holds for ever, and one that holds while credit lasts. A benchmark of minutes can lie inside the credit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Rate {
-    /// What holds for as long as one likes.
-    pub baseline: Option<u32>,
-    /// What holds for a while; `None` where it is not known or no higher.
-    pub burst: Option<u32>,
-}
-
 impl Machine {
     /// Physical cores; half a core is one hyper-thread of two. `None` where it is not known what a vCPU is.
     pub fn cores(&self) -> Option<f64> {
@@ -140,10 +121,39 @@ pub struct VolumePrice {
     pub iops_tiers: Vec<Tier>,
     /// Price of throughput in MiB/s; `None` where it comes with the capacity.
     pub throughput: Option<Provisioned>,
+    /// Throughput that comes with the capacity and differs by size, ascending; empty where it does not.
+    pub throughput_steps: Vec<ThroughputStep>,
     /// What can be bought at all.
     pub limits: VolumeLimits,
     /// Line of the row in its file.
     pub line: usize,
+}
+
+/// The throughput of volumes above a size.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ThroughputStep {
+    /// Volumes of up to this many capacity units have the throughput of the step before.
+    pub above_gb: u32,
+    /// MiB/s.
+    pub mib_s: Rate,
+}
+
+impl VolumePrice {
+    /// Operations per second of a volume of so many capacity units that buys none; `None` where the list does not say.
+    pub fn iops_of(&self, size_gb: u32) -> Option<u32> {
+        let grown = self.limits.iops_per_gb.map(|per_gb| {
+            let most = self.limits.iops_max.unwrap_or(u32::MAX);
+            per_gb.saturating_mul(size_gb).max(self.limits.iops_min.unwrap_or(0)).min(most)
+        });
+        grown.or(self.iops.filter(|p| p.included > 0).map(|p| p.included))
+    }
+
+    /// Throughput in MiB/s of a volume of so many capacity units that buys none, as far as the list says.
+    pub fn mib_s_of(&self, size_gb: u32) -> Rate {
+        let step = self.throughput_steps.iter().rev().find(|step| step.above_gb < size_gb);
+        let included = self.throughput.filter(|p| p.included > 0).map(|p| p.included);
+        step.map_or(Rate { baseline: included, burst: None }, |step| step.mib_s)
+    }
 }
 
 /// The price of each unit above so many of them.

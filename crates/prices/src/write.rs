@@ -5,7 +5,9 @@ use std::fmt::Write;
 
 use perbuck_core::units::{MicroUsd, unit_price_text};
 
-use crate::snapshot::{Commitment, Doubt, Instance, Listed, Machine, Missing, Origin, Rate, Region, Snapshot, Tier, VolumePrice};
+use crate::snapshot::{
+    Commitment, Doubt, Instance, Listed, Machine, Missing, Origin, Rate, Region, Snapshot, ThroughputStep, Tier, VolumePrice,
+};
 
 /// The text of a snapshot file. Families and their sizes come in the order of their first price.
 pub(crate) fn write(snapshot: &Snapshot) -> String {
@@ -167,8 +169,18 @@ fn one_volume(v: &VolumePrice, common: &Origin, sources: &BTreeMap<&str, String>
         ("mib_s_max", l.mib_s_max),
     ];
     keys.extend(limits.iter().filter_map(|(key, n)| n.map(|n| format!("{key} = {n}"))));
+    if !v.throughput_steps.is_empty() {
+        let steps: Vec<String> = v.throughput_steps.iter().map(throughput_step).collect();
+        keys.push(format!("mib_s_by_size = [{}]", steps.join(", ")));
+    }
     keys.extend(origin(&v.capacity.origin, Some(common), sources));
     format!("\n[[region.volume]]\n{}", lines(&keys))
+}
+
+fn throughput_step(step: &ThroughputStep) -> String {
+    let rate = step.mib_s;
+    let burst = rate.burst.map(|n| format!(", burst_mib_s = {n}")).unwrap_or_default();
+    format!("{{ above = {}, mib_s = {}{burst} }}", step.above_gb, rate.baseline.unwrap_or_default())
 }
 
 fn listed(l: &Listed, sources: &BTreeMap<&str, String>) -> String {

@@ -2,6 +2,7 @@
 
 mod brief;
 mod plots;
+mod system;
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -11,6 +12,7 @@ pub use plots::{
     Axis, AxisScale, Bar, BarPanel, Fall, FallPanel, Guide, HeatGroup, HeatPanel, HeatRow, LinePanel, Mark, MarkShape, Panels,
     Point, RatioPanel, RatioRow, Scale, Series, Stack, StackPanel, TimeLine, TimePanel, XyPanel, XyPoint, XySeries,
 };
+pub use system::{SystemPanel, SystemRole, SystemVolume};
 
 /// A whole report, ready to be laid out. No text in it holds control characters or marks of writing direction.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]

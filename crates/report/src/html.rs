@@ -234,7 +234,11 @@ fn save(name: &str, t: &Table, what: &str) -> Markup {
 
 fn figure(f: &Figure) -> Markup {
     let id = format!("figure-{}", f.id);
-    let class = if matches!(f.panels, Panels::Multiples(_)) { "panels small" } else { "panels" };
+    let class = match f.panels {
+        Panels::Multiples(_) => "panels small",
+        Panels::System(_) => "panels system",
+        _ => "panels",
+    };
     html! {
         figure id=(id) { (NL)
             figcaption {

@@ -27,6 +27,16 @@ fn the_renderings_are_the_golden_ones() {
 }
 
 #[test]
+fn the_diagram_is_the_golden_one() {
+    let volumes = "volumes = [{ kind = \"gp2\", size_gb = 1000, snapshots = \"daily\" }, { kind = \"gp3\", size_gb = 50, count = 2, iops = 6000 }]";
+    let stores =
+        format!("{{ role = \"tikv\", instance = \"r6g.2xlarge\", count = 3, zones = 3, {volumes} }},\n  {{ role = \"client\"");
+    let text = common::STUDY.replacen("{ role = \"client\"", &stores, 1);
+    let study = Study::read("study.toml", &text, &common::KINDS).unwrap();
+    golden("system.svg", &perbuck_report::diagram(&study).unwrap().svg);
+}
+
+#[test]
 fn the_terminal_tables_are_the_golden_ones_and_fit() {
     let study = common::study();
     let comparison = common::comparison(&study, &common::records(&study));

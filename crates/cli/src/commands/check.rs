@@ -1,7 +1,7 @@
 //! `perbuck check STUDY`
 
 use perbuck_console::{Display, TRIAL_STOPS, print, print_json, stop_on_signal};
-use perbuck_core::study::{Study, Sweep};
+use perbuck_core::study::{NO_LIMIT_NS, Study, Sweep};
 use perbuck_core::units::duration_text;
 use perbuck_lab::estimate::Estimate;
 use perbuck_lab::inputs::Inputs;
@@ -66,7 +66,9 @@ fn points(study: &Study) -> String {
         format!("{} points × {deployments}{} trials", sweep.levels().len(), sweep.trials)
     };
     if study.workloads.iter().all(|w| w.sweep.is_none()) {
-        return format!("{} workloads × {}", study.workloads.len(), of(&study.sweep));
+        let levels: String = study.factors.iter().map(|f| format!(" × {} levels of {}", f.levels.len(), f.name)).collect();
+        let combinations: usize = study.factors.iter().map(|f| f.levels.len()).product();
+        return format!("{} workloads{levels} × {}", study.workloads.len() / combinations, of(&study.sweep));
     }
     let each: Vec<String> = study.workloads.iter().map(|w| format!("{}: {}", w.name, of(study.sweep_of(&w.name)))).collect();
     format!("({})", each.join("; "))
@@ -75,20 +77,24 @@ fn points(study: &Study) -> String {
 fn trials(inputs: &Inputs) -> String {
     let (study, estimate) = (&inputs.study, Estimate::of(inputs));
     let mut out = format!(
-        "{} contenders × {} = {} trials of {}{}, about {} with loads and checks\n",
+        "{} contenders × {} = {} trials{}\n",
         study.contenders.len(),
         points(study),
         estimate.trials,
-        duration_text(estimate.trial.as_nanos() as u64),
-        if study.workloads.iter().all(|w| w.sweep.is_none()) { "" } else { " in the mean" },
-        clock_text(estimate.total()),
+        if study.workloads.iter().any(|w| study.sweep_of(&w.name).duration_ns >= NO_LIMIT_NS) {
+            ", whose time is not known, since a number of transactions alone ends them".to_owned()
+        } else {
+            let mean = if study.workloads.iter().all(|w| w.sweep.is_none()) { "" } else { " in the mean" };
+            let (each, all) = (duration_text(estimate.trial.as_nanos() as u64), clock_text(estimate.total()));
+            format!(" of {each}{mean}, about {all} with loads and checks")
+        },
     );
     for contender in &study.contenders {
         // As the study writes it; a target with a password was refused.
         let target = match (&contender.target, &contender.server) {
             (Some(target), _) => target.value.clone(),
             (None, Some(server)) => format!("a private server of kind {}", server.kind.value),
-            (None, None) => "priced only, no target".to_owned(),
+            (None, None) => format!("priced only, no target; to drive it, add `--target {}=URL`", contender.name),
         };
         let choices: Vec<String> =
             contender.transactions.iter().map(|c| format!("{} = {}", c.value.key(), c.value.value())).collect();

@@ -21,8 +21,8 @@ use perbuck_report::pipeline;
 use perbuck_report::text::{self, Screen};
 
 use crate::args::{
-    AuditArguments, CapacityArguments, CompareArguments, PrepareArguments, PriceArguments, ReplayArguments, ReportArguments,
-    RunArguments, ServeArguments, StudyArguments, VerifyArguments,
+    AuditArguments, CapacityArguments, CompareArguments, PlanArguments, PrepareArguments, PriceArguments, ReplayArguments,
+    ReportArguments, RunArguments, ServeArguments, StudyArguments, VerifyArguments,
 };
 
 pub(crate) mod check;
@@ -39,7 +39,7 @@ pub(crate) fn screen() -> Screen {
     Screen { columns: perbuck_console::columns().unwrap_or(pipe.columns), colour: perbuck_console::colour() }
 }
 
-pub(crate) fn plan(arguments: &PriceArguments) -> Result<(), LabError> {
+pub(crate) fn plan(arguments: &PlanArguments) -> Result<(), LabError> {
     let StudyArguments { path, targets, prices } = &arguments.study;
     let inputs = perbuck_lab::inputs::read_to_measure((path, &targets.of()), prices.as_deref(), Registry::default())?;
     let planned = Planned::of(&inputs);
@@ -52,6 +52,14 @@ pub(crate) fn price(arguments: &PriceArguments) -> Result<(), LabError> {
     if inputs.bills.is_empty() {
         let message = format!("{} names no prices", arguments.study.path.display());
         return Err(LabError::new(ErrorKind::Usage, message, "add a `[price]` table with `snapshot` and `regions`"));
+    }
+    // The file first: whoever reads it gets it even where standard output is gone.
+    if let Some(file) = &arguments.diagram {
+        let Some(picture) = perbuck_report::diagram(&inputs.study) else {
+            let message = format!("{} names no machines to draw", arguments.study.path.display());
+            return Err(LabError::new(ErrorKind::Usage, message, "add `node` lines to its contenders"));
+        };
+        fs::write(file, picture.svg).map_err(|e| LabError::file("write", file, &e))?;
     }
     print_report(arguments.json, &inputs.bills, || text::bills(&inputs.study, &inputs.bills, screen()))
 }

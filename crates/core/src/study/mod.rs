@@ -149,6 +149,8 @@ pub struct Node {
     pub machine: Option<Machine>,
     /// How many of them.
     pub count: u32,
+    /// Over how many zones they are spread; `None` where the study does not say.
+    pub zones: Option<u32>,
     /// False for machines that are shown but not billed (the load client).
     pub priced: bool,
     /// How they are paid.
@@ -160,7 +162,7 @@ pub struct Node {
 }
 
 /// A machine type as a price list describes it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Machine {
     /// `aarch64` or `x86_64`.
     pub arch: String,
@@ -170,6 +172,39 @@ pub struct Machine {
     pub vcpus_per_core: Option<u32>,
     /// Memory in bytes.
     pub memory_bytes: u64,
+    /// What its network and its volumes can carry.
+    pub rates: Rates,
+}
+
+/// What a machine may send and store; each value only where it is known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Rates {
+    /// Network, Mbit/s in each direction.
+    pub network_mbit_s: Rate,
+    /// All its volumes together, Mbit/s.
+    pub volume_mbit_s: Rate,
+    /// All its volumes together, operations per second.
+    pub volume_iops: Rate,
+}
+
+/// A rate that holds for ever, and one that holds while credit lasts. A benchmark of minutes can lie inside the credit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Rate {
+    /// What holds for as long as one likes.
+    pub baseline: Option<u32>,
+    /// What holds for a while; `None` where it is not known or no higher.
+    pub burst: Option<u32>,
+}
+
+/// What a volume has without paying more than for its size, as a price list describes it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Included {
+    /// The unit of its size: `GB` or `GiB`.
+    pub unit: String,
+    /// Operations per second; `None` where the list does not say.
+    pub iops: Option<u32>,
+    /// Throughput in MiB/s.
+    pub mib_s: Rate,
 }
 
 /// A block volume.
@@ -179,6 +214,8 @@ pub struct Volume {
     pub kind: String,
     /// Size in GB as billed.
     pub size_gb: u32,
+    /// What the price list says of its kind in that size; `None` before it was asked, and of a kind that it does not have.
+    pub included: Option<Included>,
     /// Provisioned operations per second; `None` is what the size includes.
     pub iops: Option<u32>,
     /// Provisioned throughput in MiB/s; `None` is what the size includes.

@@ -336,13 +336,19 @@ fn read_node(s: &Section<'_>) -> Option<Node> {
     let role = s.required_text("role", "\"mysql\"");
     let instance = s.required_text("instance", "\"c6g.2xlarge\"");
     let count = s.count("count", 1..=MANY).unwrap_or(1);
+    let zones = s.count("zones", 1..=MANY);
+    if zones.is_some_and(|zones| zones > count) {
+        let message = format!("`zones` is {}, and there are {count} machines", zones.unwrap_or_default());
+        s.report("zones", message, "give at most one zone for each machine, or raise `count`");
+    }
     let priced = s.boolean("priced").is_none_or(|v| v.value);
     let payment = read_payment(s);
     let mut volumes: Vec<Option<Volume>> = s.table("volume").iter().map(read_volume).collect();
     volumes.extend(s.tables("volumes").iter().map(read_volume));
     s.finish();
     let volumes = volumes.into_iter().collect::<Option<_>>()?;
-    Some(Node { role: role?.value, instance: instance?.value, machine: None, count, priced, payment, volumes, line: s.line() })
+    let (role, instance, line) = (role?.value, instance?.value, s.line());
+    Some(Node { role, instance, machine: None, count, zones, priced, payment, volumes, line })
 }
 
 fn read_volume(s: &Section<'_>) -> Option<Volume> {
@@ -355,8 +361,8 @@ fn read_volume(s: &Section<'_>) -> Option<Volume> {
     let count = s.count("count", 1..=1000).unwrap_or(1);
     let daily_change_gb = s.count("daily_change_gb", 0..=MANY).unwrap_or(0);
     s.finish();
-    let (kind, size_gb, line) = (kind?.value, size_gb?.value as u32, s.line());
-    Some(Volume { kind, size_gb, iops, throughput_mib_s, usd_per_month, count, daily_snapshots, daily_change_gb, line })
+    let (kind, size_gb, included, line) = (kind?.value, size_gb?.value as u32, None, s.line());
+    Some(Volume { kind, size_gb, included, iops, throughput_mib_s, usd_per_month, count, daily_snapshots, daily_change_gb, line })
 }
 
 fn read_workload(s: &Section<'_>, kinds: &Kinds, measures: bool) -> Option<(WorkloadSpec, Own)> {

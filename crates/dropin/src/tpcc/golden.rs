@@ -25,6 +25,7 @@ fn a_run_is_printed_as_it_was() {
         "early run --warehouses=1 --time=1m --interval=2s --seed=7 --compat=go-tpc --wait",
         "early run --warehouses=2 --time=1m --interval=2s --seed=7 --output=table --target=sqlite:a.db",
         "whole run --warehouses=1 --interval=2s --seed=7 --output=json --warmup=1500ms --wait",
+        "whole run --warehouses=1 --time=4s --interval=2s --seed=7 --summary",
         "early run --warehouses=1 --count=9 --interval=3s --seed=7 --output=json --ignore-error -T3",
     ];
     hold("tpcc", &cases, printed);

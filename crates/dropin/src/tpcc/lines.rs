@@ -155,6 +155,16 @@ pub(super) fn closing(tpmc: f64, tpm_total: f64, efficiency_percent: f64, output
     }
 }
 
+/// The closing line of go-tpc from July to November 2020.
+pub(super) fn closing_of_2020(tpmc: f64, output: Style) -> String {
+    let cell = format!("{tpmc:.1}");
+    match output {
+        Style::Plain => format!("tpmC: {cell}\n"),
+        Style::Table => table(&["tpmC"], vec![vec![cell]]),
+        Style::Json => String::new(),
+    }
+}
+
 /// A table as tablewriter draws it: headings in capitals in the middle, numbers to the right, words to the left. What has a
 /// unit is a word.
 fn table(headings: &[&str], mut rows: Vec<Vec<String>>) -> String {
@@ -194,6 +204,12 @@ mod tests {
             (block(Span::Summary, &[], Style::Plain), block(Span::Summary, &[], Style::Table)),
             <(String, String)>::default()
         );
+    }
+
+    #[test]
+    fn the_closing_line_of_2020_has_tpmc_alone() {
+        assert_eq!(closing_of_2020(11_673.24, Style::Plain), "tpmC: 11673.2\n");
+        assert!(closing_of_2020(11_673.24, Style::Table).contains("| 11673.2 |\n"));
     }
 
     #[test]

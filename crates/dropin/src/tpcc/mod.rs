@@ -86,7 +86,7 @@ fn ordered(words: &[OsString]) -> Result<(), End> {
     let settings = Settings::read(given)?;
     let connection = Connection::of(given)?;
     let (workload, options) = plan::workload(given, order, &settings, &connection.session)?;
-    remarks(given, &connection, order).iter().for_each(|remark| say(&format!("perbuck: {remark}")));
+    remarks(given, &connection, order)?.iter().for_each(|remark| say(&format!("perbuck: {remark}")));
     let files = order == Order::Prepare && files::asked(given)?;
     let password = if files { Secret::default() } else { password(given, &connection)? };
     let series = series(workload, &settings);
@@ -113,8 +113,9 @@ fn ordered(words: &[OsString]) -> Result<(), End> {
 }
 
 /// What is said of options that play no part.
-fn remarks(given: &Given, connection: &Connection, order: Order) -> Vec<String> {
+fn remarks(given: &Given, connection: &Connection, order: Order) -> Result<Vec<String>, Refused> {
     let mut remarks = given.remarks.clone();
+    remarks.extend(files::old_folder(given)?.map(|_| files::OLD.to_owned()));
     if !connection.unused.is_empty() {
         let names = connection.unused.join(", ");
         remarks.push(format!("--conn-params: {names}: nothing to do, since these are of the Go client alone"));
@@ -122,7 +123,7 @@ fn remarks(given: &Given, connection: &Connection, order: Order) -> Vec<String> 
     if !connection.session.is_empty() && order != Order::Run {
         remarks.push(format!("--conn-params: variables are set in the sessions of a run, not in those of {}", order.word()));
     }
-    remarks
+    Ok(remarks)
 }
 
 /// The password: of the command line where it could not be taken off it, else of the environment, a file, or asked for; none

@@ -48,6 +48,7 @@ const WORK: &[Flag] = &[
     )
     .of(PREPARE),
     ignored("retry-interval", Duration, "", "nothing to do: see --retry-count").of(PREPARE),
+    ignored("retry-duration", Duration, "", "nothing to do: the name of --retry-interval before April 2021").of(PREPARE),
 ];
 
 const LOAD: &[Flag] = &[
@@ -65,7 +66,8 @@ const LOAD: &[Flag] = &[
         ).of(RUN),
     ignored("max-measure-latency", Duration, "", "nothing to do: no latency is cut off, and the maximum is exact").of(RUN),
     refused("conn-refresh-interval", Duration, "connections are kept for the whole run: leave --conn-refresh-interval out").of(RUN),
-    done("output", Text, "plain", "what standard output holds: plain, table or json"),
+    done("summary", Switch, "false", "at every interval the total so far, and at the end tpmC alone, as tiup bench did in 2020"),
+    done("output", Text, "plain", "what standard output holds: plain, table or json; prepare takes any other word as the folder of CSV files, as tiup bench did in 2020"),
     ignored("silence", Switch, "", "nothing to do: errors are counted by code and printed once, at the end"),
     done("max-procs", Int, "0", "load threads, which share the connections; 0 is one per processor"),
     ignored("statusPort", Int, "", "nothing to do: only go-tpc's tpch asks the status port").short('S'),
@@ -142,6 +144,18 @@ mod tests {
             let (letter, name) = option.split_once(':').map_or((None, option), |(l, n)| (l.chars().next(), n));
             let all = TABLE.groups.iter().flat_map(|g| g.options);
             assert!(all.into_iter().any(|f| f.name == name && f.short == letter), "{option}");
+        }
+    }
+
+    #[test]
+    fn every_option_of_2020_and_2021_is_known_with_its_letter() {
+        // tiup at commit df2422f of 2020-04-13: components/bench/main.go and tpcc.go; then what go-tpc 79bc60e of 2021-02-26 added.
+        let theirs = "max-procs pprof D:db H:host U:user p:password P:port T:threads d:driver time count dropdata ignore-error \
+                      silence summary interval isolation parts warehouses check-all output tables \
+                      t:acThreads metrics-addr no-check output-type output-dir retry-count retry-duration wait max-measure-latency";
+        for option in theirs.split_whitespace() {
+            let (letter, name) = option.split_once(':').map_or((None, option), |(l, n)| (l.chars().next(), n));
+            assert!(TABLE.groups.iter().flat_map(|g| g.options).any(|f| f.name == name && f.short == letter), "{option}");
         }
     }
 }

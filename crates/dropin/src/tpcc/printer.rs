@@ -25,7 +25,7 @@ pub(super) struct Lines<'a> {
     options: &'a Options,
     /// Whole seconds of the window that are over.
     seconds: u32,
-    /// By kind since the last lines.
+    /// By kind since the last lines, or since the start where they are totals.
     kinds: Vec<KindSecond>,
     intervals: Vec<CurrentJson>,
 }
@@ -84,16 +84,22 @@ impl Printer for Lines<'_> {
             return Ok(());
         }
         let kinds = || KINDS.iter().copied().zip(&self.kinds);
+        let Settings { summary, output, interval_s, .. } = *self.settings;
+        let (span, takes_s) = if summary { (Span::Summary, self.seconds) } else { (Span::Current, interval_s) };
         let rows = kinds().map(|(name, kind)| (name, &kind.completed, &kind.failed));
-        let rows = lines::rows(rows, f64::from(self.settings.interval_s));
+        let rows = lines::rows(rows, f64::from(takes_s));
         let waits = lines::waits(kinds().map(|(name, kind)| (name, kind.pauses)));
-        self.kinds.fill(KindSecond::default());
-        let output = self.settings.output;
+        if !summary {
+            self.kinds.fill(KindSecond::default());
+        }
         if output == Style::Json {
-            self.intervals.push(CurrentJson::of(self.seconds, rows, &waits));
+            // Totals are no intervals, and the document ends with the total.
+            if !summary {
+                self.intervals.push(CurrentJson::of(self.seconds, rows, &waits));
+            }
             return Ok(());
         }
-        out.print(&(lines::block(Span::Current, &rows, output) + &lines::wait_block(Span::Current, &waits, output)))
+        out.print(&(lines::block(span, &rows, output) + &lines::wait_block(span, &waits, output)))
     }
 
     /// go-tpc's own lines come last.
@@ -113,7 +119,11 @@ impl Printer for Lines<'_> {
         out.print("Finished\n")?;
         out.print(&lines::block(Span::Summary, &rows, output))?;
         out.print(&lines::wait_block(Span::Summary, &waits, output))?;
-        out.print(&lines::closing(tpmc, tpm_total, audit.efficiency.percent, output))
+        out.print(&if self.settings.summary {
+            lines::closing_of_2020(tpmc, output)
+        } else {
+            lines::closing(tpmc, tpm_total, audit.efficiency.percent, output)
+        })
     }
 }
 

@@ -7,6 +7,7 @@ use perbuck_core::units::Seed;
 use perbuck_lab::trial::DRAIN_NS;
 use perbuck_load::limit::Tolerance;
 
+use super::files;
 use crate::flags::Given;
 use crate::load::{Load, SECOND_NS, drawn_seed};
 use crate::option::chosen;
@@ -64,6 +65,8 @@ pub(super) struct Settings {
     pub(super) go_tpc: bool,
     /// How numbers are laid out; as JSON they are one document at the end.
     pub(super) output: Style,
+    /// Whether the lines of an interval hold the total so far, and the last one `tpmC` alone.
+    pub(super) summary: bool,
     /// The seed of the operations, as `--seed` takes it.
     pub(super) seed: u64,
     pub(super) records: Records,
@@ -122,7 +125,8 @@ impl Settings {
             interval_s: interval_s(given)?,
             ignore_error,
             go_tpc,
-            output: chosen(given.text("output"), &STYLES).ok_or_else(|| given.invalid("output", "use plain, table or json"))?,
+            output: output(given)?,
+            summary: given.switch("summary"),
             seed,
             records: Records {
                 folder: (!given.switch("no-record")).then(|| PathBuf::from(given.text("results"))),
@@ -134,6 +138,12 @@ impl Settings {
             check_all: given.switch("check-all"),
         })
     }
+}
+
+fn output(given: &Given) -> Result<Style, Refused> {
+    // The folder of an old command line says nothing of the output.
+    let word = if files::old_folder(given)?.is_some() { "plain" } else { given.text("output") };
+    chosen(word, &STYLES).ok_or_else(|| given.invalid("output", "use plain, table or json"))
 }
 
 /// Lines come when a second is over, so that they show whole seconds.

@@ -13,7 +13,7 @@ use super::names::Provider;
 use super::number::{Decimal, Exact, shown};
 use super::table::{gib, whole};
 use crate::snapshot::{
-    CapacityPrice, Commitment, FeeKind, Listed, Origin, Provisioned, Rate, Rates, Tier, VolumeLimits, VolumePrice,
+    CapacityPrice, Commitment, FeeKind, Listed, Origin, Provisioned, Rate, Rates, ThroughputStep, Tier, VolumeLimits, VolumePrice,
 };
 
 /// The attributes of a product that decide what it is.
@@ -65,6 +65,9 @@ pub(crate) enum Term<'a> {
 
 /// IOPS up to here have the first price of io2, and up to twice as many the second (AWS, EBS pricing).
 const IO2_TIERS: [u64; 2] = [32_000, 64_000];
+
+/// Throughput of gp2 above so many GB in MiB/s, and while its IOPS burst (AWS, EBS documentation).
+const GP2_STEPS: [(u32, u32, Option<u32>); 3] = [(0, 128, None), (170, 128, Some(250)), (333, 250, None)];
 
 /// What the product is, if it is wanted; why not, is counted.
 ///
@@ -289,7 +292,10 @@ fn volume(kind: String, parts: &Parts) -> Option<VolumePrice> {
     let mut found = VolumePrice { kind, capacity, ..VolumePrice::default() };
     match found.kind.as_str() {
         "gp2" => {
-            found.includes = "3 IOPS per GB (at least 100, bursts to 3000) and up to 250 MiB/s".to_owned();
+            found.includes = "3 IOPS per GB (at least 100, bursts to 3000), and 128 to 250 MiB/s by size".to_owned();
+            found.throughput_steps = GP2_STEPS
+                .map(|(above_gb, baseline, burst)| ThroughputStep { above_gb, mib_s: Rate { baseline: Some(baseline), burst } })
+                .to_vec();
             let (iops_per_gb, iops_min, iops_max, mib_s_max) = (Some(3), Some(100), Some(16_000), Some(250));
             found.limits = VolumeLimits { iops_per_gb, iops_min, iops_max, mib_s_max, ..VolumeLimits::default() };
         }

@@ -6,8 +6,8 @@ use perbuck_core::units::{MicroUsd, unit_price_text};
 
 use super::{Known, checked_date, one_of, refuse_doubles};
 use crate::snapshot::{
-    CapacityPrice, Commitment, Doubt, FeeKind, Instance, Listed, Missing, Origin, Provisioned, Region, Tier, VolumeLimits,
-    VolumePrice,
+    CapacityPrice, Commitment, Doubt, FeeKind, Instance, Listed, Missing, Origin, Provisioned, Rate, Region, ThroughputStep,
+    Tier, VolumeLimits, VolumePrice,
 };
 
 pub(super) fn read_region(s: &Section<'_>, known: &Known<'_>) -> Option<Region> {
@@ -194,6 +194,7 @@ fn read_volume(s: &Section<'_>, region: &Section<'_>, known: &Known<'_>) -> Opti
     let throughput = read_provisioned(s, "included_mib_s", "usd_per_mib_s_month");
     let top = s.count("iops_priced_up_to", 1..=100_000_000);
     let iops_tiers = read_tiers(s, "iops_tier");
+    let throughput_steps = read_throughput_steps(s);
     let limits = read_limits(s);
     s.finish();
     if iops.is_none() && !iops_tiers.is_empty() {
@@ -208,7 +209,25 @@ fn read_volume(s: &Section<'_>, region: &Section<'_>, known: &Known<'_>) -> Opti
         }
     }
     let (kind, capacity, line) = (kind?.value, capacity?, s.line());
-    Some(VolumePrice { kind, capacity, includes, iops, iops_tiers, throughput, limits, line })
+    Some(VolumePrice { kind, capacity, includes, iops, iops_tiers, throughput, throughput_steps, limits, line })
+}
+
+fn read_throughput_steps(s: &Section<'_>) -> Vec<ThroughputStep> {
+    let mut steps: Vec<ThroughputStep> = Vec::new();
+    for row in s.tables("mib_s_by_size") {
+        let above = row.required_int("above", 0..=100_000_000, "170");
+        let baseline = row.required_int("mib_s", 1..=100_000_000, "128");
+        let burst = row.count("burst_mib_s", 1..=100_000_000);
+        row.finish();
+        let (Some(above), Some(baseline)) = (above, baseline) else { continue };
+        let above_gb = above.value as u32;
+        if steps.last().is_some_and(|before| before.above_gb >= above_gb) {
+            let message = format!("`mib_s_by_size` is not ascending at {above_gb}");
+            row.report("above", message, "sort the sizes by `above`, each once");
+        }
+        steps.push(ThroughputStep { above_gb, mib_s: Rate { baseline: Some(baseline.value as u32), burst } });
+    }
+    steps
 }
 
 fn read_limits(s: &Section<'_>) -> VolumeLimits {

@@ -3,7 +3,7 @@
 use perbuck_core::units::MicroUsd;
 
 use super::*;
-use crate::snapshot::{Commitment, Doubt, FeeKind, Provisioned, Tier};
+use crate::snapshot::{Commitment, Doubt, FeeKind, Provisioned, ThroughputStep, Tier};
 
 const GOOD: &str = include_str!("tests/good.toml");
 
@@ -37,6 +37,8 @@ fn tiers_rates_cores_commitments_and_spot_are_read() {
     let io2 = region.volume("io2").unwrap();
     assert_eq!(io2.iops_tiers, [Tier { above: 32_000, usd: MicroUsd(45_500) }, Tier { above: 64_000, usd: MicroUsd(32_000) }]);
     assert_eq!((io2.limits.iops_max, io2.limits.size_gb_max), (Some(256_000), None));
+    let step = |above_gb, burst| ThroughputStep { above_gb, mib_s: Rate { baseline: Some(128), burst } };
+    assert_eq!(region.volume("gp2").unwrap().throughput_steps, [step(0, None), step(170, Some(250))]);
     // The region's own row goes before that of all regions.
     assert_eq!(snapshot.listed("us-west-2", "egress").unwrap().usd, MicroUsd(80_000));
     let everywhere = snapshot.listed("eu-west-1", "egress").unwrap();
@@ -65,6 +67,8 @@ fn what_is_wrong_with_tiers_and_commitments_is_named() {
         ("spot_usd_per_hour = 0.03", "spot_usd_per_hour = 0", "`spot_usd_per_hour` of `c5.large` is $0.00, not above zero"),
         ("months = 12, usd", "months = 0, usd", "outside 1..=120"),
         ("vcpu_per_core = 2", "vcpu_per_core = 0", "outside 1..=64"),
+        ("above = 170", "above = 0", "`mib_s_by_size` is not ascending at 0"),
+        ("burst_mib_s = 250", "burst = 250", "unknown key"),
         ("volume_iops = 4000", "volume_iop = 4000", "did you mean `volume_iops`?"),
     ];
     broken.iter().for_each(|broken| refused(MORE, broken));

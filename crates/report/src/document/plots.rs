@@ -3,6 +3,8 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::SystemPanel;
+
 /// The numbers of a figure.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(tag = "kind", content = "panels", rename_all = "kebab-case")]
@@ -27,6 +29,8 @@ pub enum Panels {
     Falls(Vec<FallPanel>),
     /// How busy each processor was over time.
     Heat(Vec<HeatPanel>),
+    /// The machines of a contender.
+    System(Vec<SystemPanel>),
 }
 
 /// One drawing of how busy each processor was over time.

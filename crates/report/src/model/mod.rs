@@ -26,6 +26,7 @@ mod published;
 mod regression;
 mod scaling;
 mod steady;
+mod system;
 mod trace;
 mod tradeoff;
 mod verdicts;
@@ -52,6 +53,7 @@ pub(crate) use processors::{heat_of, machine_busy};
 pub(crate) use published::nothing_measured;
 pub use published::replay;
 pub(crate) use regression::blocks as regression_blocks;
+pub(crate) use system::figure as system_figure;
 pub(crate) use verdicts::{ratio_cell, verdict_blocks, verdict_cell};
 use warnings::Caveats;
 pub(crate) use warnings::caveats;
@@ -68,13 +70,18 @@ pub fn model(study: &Study, comparison: &Comparison, records: &[RunRecord]) -> R
     let brief = brief(&all, &caveats);
     let runs = [steady::figure(&all), order::figure(&all)].into_iter().flatten().map(Block::Figure).collect();
     let client = health::section(&all).into_iter().chain(processors::figure(&all).map(Block::Figure)).collect();
+    let machines = system::blocks(&all);
+    let trials = if machines.is_empty() { "" } else { "Trials" };
     let performance =
         vec![("Throughput", measured::throughput(&all)), (latency.as_str(), latencies), ("Phases", phases::section(&all))];
     let parts = [
         (ANSWER, vec![("", verdicts::section(&all))]),
         (COST, vec![("", money::section(&all)), ("Models of cost", models::section(&all))]),
         (PERFORMANCE, performance),
-        (ENVIRONMENT, vec![("", environment::section(&all)), ("Runs", runs), ("Client health", client)]),
+        (
+            ENVIRONMENT,
+            vec![("Machines", machines), (trials, environment::section(&all)), ("Runs", runs), ("Client health", client)],
+        ),
         (METHOD, vec![("", rest(&all, &caveats, &brief)), ("Method", method::section(&all)), ("Evidence", trace::section(&all))]),
     ];
     report(&all, brief, parts)
@@ -85,6 +92,8 @@ const ANSWER: (&str, &str) = ("answer", "The answer in detail");
 const COST: (&str, &str) = ("cost", "Cost");
 const PERFORMANCE: (&str, &str) = ("performance", "Performance");
 const ENVIRONMENT: (&str, &str) = ("environment", "Environment and runs");
+/// The same of a published study, of which nothing ran.
+const SYSTEM: (&str, &str) = ("environment", "Environment");
 const METHOD: (&str, &str) = ("method", "Method and evidence");
 
 /// A part of a report: id and title, and its pieces with their headings.

@@ -5,8 +5,8 @@ use perbuck_core::compare::{Comparison, WorkloadResult};
 use perbuck_core::study::{Published, Study};
 
 use super::{
-    ANSWER, COST, Context, METHOD, PERFORMANCE, audit, brief, caveats, figures, measured, models, money, paragraph, report, rest,
-    rounding_text, trace, verdicts,
+    ANSWER, COST, Context, METHOD, PERFORMANCE, SYSTEM, audit, brief, caveats, figures, measured, models, money, paragraph,
+    report, rest, rounding_text, system, trace, verdicts,
 };
 use crate::document::{Block, ReportModel, Table};
 use crate::escape::clean;
@@ -28,6 +28,7 @@ pub fn replay(study: &Study, comparison: &Comparison, found: &Audit) -> ReportMo
         (ANSWER, vec![("", verdicts::section(&all))]),
         (COST, vec![("", money::section(&all)), ("Models of cost", models::section(&all))]),
         (PERFORMANCE, performance),
+        (SYSTEM, vec![("Machines", system::blocks(&all))]),
         (METHOD, last),
     ];
     report(&all, brief, parts)

@@ -9,6 +9,7 @@ pub(crate) mod over_time;
 mod ratios;
 mod scale;
 pub(crate) mod slide;
+mod system;
 mod times;
 mod xy;
 
@@ -54,6 +55,7 @@ pub(crate) fn panels(figure: &Figure) -> Vec<(String, String)> {
             list.iter().enumerate().map(|(i, p)| (p.title.clone(), columns::draw(&id(i), p, list.len() > 3))).collect()
         }
         Panels::Falls(list) => list.iter().enumerate().map(|(i, p)| (p.title.clone(), bars::falls(&id(i), p, list))).collect(),
+        Panels::System(list) => list.iter().enumerate().map(|(i, p)| (p.title.clone(), system::draw(&id(i), p))).collect(),
         Panels::Heat(list) => list.iter().enumerate().map(|(i, p)| (p.title.clone(), heat::draw(&id(i), p))).collect(),
     }
 }

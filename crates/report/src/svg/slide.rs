@@ -2,9 +2,12 @@
 
 use std::fmt::Write as _;
 
+use perbuck_core::study::Study;
+
 use super::{COLOURS, PART_COLOURS, label_width, marker, panels, text};
 use crate::document::{Block, Figure, Panels, ReportModel};
-use crate::escape::{html, shorten, width};
+use crate::escape::{clean, html, shorten, width};
+use crate::model::system_figure;
 
 /// The size of a slide.
 const SLIDE: (f64, f64) = (1600.0, 900.0);
@@ -52,6 +55,11 @@ pub fn slides(report: &ReportModel) -> Vec<Slide> {
     wide.chain(of_sections.cloned()).flat_map(|f| of_figure(&f, &report.study)).collect()
 }
 
+/// The machines of all contenders on one slide; `None` where the study names none.
+pub fn diagram(study: &Study) -> Option<Slide> {
+    of_figure(&system_figure(study)?, &clean(&study.name)).into_iter().next()
+}
+
 /// The slides of a figure: one for each drawing, and one for all where they are small and many.
 fn of_figure(f: &Figure, study: &str) -> Vec<Slide> {
     let drawn = panels(f);
@@ -71,7 +79,7 @@ pub(crate) fn names(f: &Figure, drawn: &[(String, String)]) -> Vec<(String, Stri
 
 /// Whether all drawings of a figure are on one slide.
 fn is_one(f: &Figure) -> bool {
-    matches!(f.panels, Panels::Multiples(_) | Panels::Columns(_))
+    matches!(f.panels, Panels::Multiples(_) | Panels::Columns(_) | Panels::System(_))
 }
 
 fn draw(f: &Figure, study: &str, group: &[(String, String)]) -> String {
@@ -148,7 +156,7 @@ pub(crate) fn entries(f: &Figure) -> Vec<(usize, &String)> {
         Panels::Bars(list) => list.iter().flat_map(|p| &p.groups).flat_map(|g| &g.1).map(|b| (b.slot, &b.name)).collect(),
         Panels::Stacks(_) => f.legend.iter().enumerate().collect(),
         Panels::Xy(list) => list.iter().flat_map(|p| &p.series).map(|s| (s.slot, &s.name)).collect(),
-        Panels::Ratios(_) | Panels::Falls(_) | Panels::Heat(_) => Vec::new(),
+        Panels::Ratios(_) | Panels::Falls(_) | Panels::Heat(_) | Panels::System(_) => Vec::new(),
     };
     entries.sort_by_key(|(slot, _)| *slot);
     entries.dedup_by_key(|(slot, _)| *slot);

@@ -10,7 +10,8 @@ fn declared(edit: &str) -> Study {
                { role = \"client\", instance = \"m7i.large\", priced = false }]";
     let text = STUDY.replace("name = \"arm\"", arm).replace("seed = 7", &format!("seed = 7\n{edit}"));
     let mut study = Study::read("s.toml", &text, &[]).unwrap();
-    let machine = Machine { arch: "aarch64".into(), vcpus: 4, vcpus_per_core: Some(1), memory_bytes: 16 << 30 };
+    let machine =
+        Machine { arch: "aarch64".into(), vcpus: 4, vcpus_per_core: Some(1), memory_bytes: 16 << 30, ..Machine::default() };
     study.contenders.iter_mut().flat_map(|c| &mut c.nodes).for_each(|n| n.machine = Some(machine.clone()));
     study
 }
@@ -27,7 +28,8 @@ fn cluster() -> Study {
     let mut study = Study::read("s.toml", &STUDY.replace("name = \"arm\"", nodes), &[]).unwrap();
     for (node, vcpus) in study.contenders[0].nodes.iter_mut().zip([2, 4]) {
         let memory_bytes = u64::from(vcpus) << 32;
-        node.machine = Some(Machine { arch: "aarch64".into(), vcpus, vcpus_per_core: Some(1), memory_bytes });
+        node.machine =
+            Some(Machine { arch: "aarch64".into(), vcpus, vcpus_per_core: Some(1), memory_bytes, ..Machine::default() });
     }
     study
 }
@@ -118,7 +120,8 @@ fn an_instance_without_hyper_threads_and_one_that_no_list_describes_are_no_contr
     let mut study = declared("");
     study.contenders[0].arch = None;
     let node = &mut study.contenders[0].nodes[0];
-    node.machine = Some(Machine { arch: "x86_64".into(), vcpus: 8, vcpus_per_core: Some(2), memory_bytes: 16 << 30 });
+    node.machine =
+        Some(Machine { arch: "x86_64".into(), vcpus: 8, vcpus_per_core: Some(2), memory_bytes: 16 << 30, ..Machine::default() });
     assert_eq!(other_machine(&study, "arm", &[seen(Some("x86_64"), Some(4), Some(15.0))]), None);
     assert!(other_machine(&study, "arm", &[seen(Some("x86_64"), Some(2), Some(15.0))]).is_some());
     study.contenders[0].nodes[0].machine = None;

@@ -27,6 +27,7 @@ fn every_broken_line_is_named() {
         ("baseline = \"b\"", "baseline = \"bb\"", "did you mean `b`"),
         ("round = \"monthly\"", "round = \"daily\"", "\"monthly\""),
         ("count = 3", "count = 0", "outside"),
+        ("count = 3", "count = 3, zones = 4", "`zones` is 4, and there are 3 machines"),
         ("usd_per_hour = 0.10", "usd_per_hour = \"ten\"", "decimal number"),
         ("0.10 }]", "0.10 }]\ndiscount = [{ name = \"d\", percent = 5, of = [\"fee\"] }]", "cannot be of `fee`"),
         ("0.10 }]", "0.10 }]\ndiscount = [{ name = \"d\", percent = 5, of = [\"disk\"] }]", "no group of a bill"),
