@@ -1,6 +1,8 @@
 //! Private servers: started, driven, and gone, however the command ends.
 #![allow(clippy::unwrap_used, reason = "a test fails by it")]
 
+#[path = "servers/articles.rs"]
+mod articles;
 mod common;
 
 use std::fs;
