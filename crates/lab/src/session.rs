@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use perbuck_core::plan::TrialKey;
-use perbuck_core::run_record::{Interval, RunRecord, VoidReason};
+use perbuck_core::run_record::{DataSize, Interval, RunRecord, VoidReason};
 use perbuck_core::study::Reset;
 use perbuck_load::stop::StopToken;
 use perbuck_load::trial::TrialSpec;
@@ -35,6 +35,8 @@ pub(crate) struct Session<'a> {
     leases: Leases,
     /// Rows per table as last seen, by stage.
     rows: BTreeMap<usize, BTreeMap<String, u64>>,
+    /// What the data took when they were first looked at or loaded, by stage; what no server told is `None`.
+    sizes: BTreeMap<usize, Option<DataSize>>,
 }
 
 impl<'a> Session<'a> {
@@ -52,7 +54,7 @@ impl<'a> Session<'a> {
             stage.has_transactions(&stage.server.facts()?)?;
         }
         let globals = Globals::start(&inputs.study, stages, root, stop, progress)?;
-        Ok(Self { inputs, context, stages, stop, globals, leases, rows: BTreeMap::new() })
+        Ok(Self { inputs, context, stages, stop, globals, leases, rows: BTreeMap::new(), sizes: BTreeMap::new() })
     }
 
     /// Restores the settings, whatever the work came to; its failure counts before one of this.
@@ -95,6 +97,7 @@ impl<'a> Session<'a> {
         let data = self.reset(&stages[stage], (&key.contender, block), progress)?;
         let known = self.rows.remove(&stage).filter(|_| data != RELOADED);
         let rows_before = Some(known.map_or_else(|| stages[stage].data.rows(), Ok)?);
+        let data_size = self.size(stage, data == RELOADED)?;
         if let Some(line) = self.globals.hold(&key.contender)? {
             progress.line(&line);
         }
@@ -104,7 +107,19 @@ impl<'a> Session<'a> {
         })?;
         let study = &self.inputs.study;
         let (plan, metric) = (&self.inputs.plans[stage % study.workloads.len()], study.metric_of(&key.workload).clone());
-        Ok(Task { key, spec, position, stage: &stages[stage], parameters: plan.parameters(), metric, data, rows_before })
+        let stage = &stages[stage];
+        Ok(Task { key, spec, position, stage, parameters: plan.parameters(), metric, data, rows_before, data_size })
+    }
+
+    /// What the data of a stage take; the servers are asked once, and after each load.
+    fn size(&mut self, stage: usize, loaded: bool) -> Result<Option<DataSize>, LabError> {
+        if let Some(known) = self.sizes.get(&stage).filter(|_| !loaded) {
+            return Ok(*known);
+        }
+        let Stage { server, tables, .. } = &self.stages[stage];
+        let told = Some(server.data_size(tables)?).filter(|size| *size != DataSize::default());
+        self.sizes.insert(stage, told);
+        Ok(told)
     }
 
     /// Runs a trial, and makes sure that the settings were in force all the time.

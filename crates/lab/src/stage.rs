@@ -13,7 +13,7 @@ use perbuck_database::dialect::Dialect;
 use perbuck_database::registry::DriverAction;
 use perbuck_database::secret::Secret;
 use perbuck_database::{Databases, Target, Wishes};
-use perbuck_load::driver::{Driver, Effect, ServerWork, Settling, TargetFacts};
+use perbuck_load::driver::{DataSize, Driver, Effect, ServerWork, Settling, TargetFacts};
 use perbuck_load::error::DriverError;
 use perbuck_load::executor::run_trial;
 use perbuck_load::loader::ledger::{Ledger, PartState};
@@ -125,6 +125,8 @@ pub trait Server: HostCheck + Send + Sync {
     fn counters(&self) -> Result<BTreeMap<String, i64>, LabError>;
     /// How far the servers are from rest after a load; `None` where they never tell.
     fn settling(&self) -> Result<Option<Settling>, LabError>;
+    /// What these tables take on the servers.
+    fn data_size(&self, tables: &[String]) -> Result<DataSize, LabError>;
     /// What the servers have executed so far.
     fn work(&self) -> Result<ServerWork, LabError>;
     /// Statements that ran as text because the server would prepare no more, since the start.

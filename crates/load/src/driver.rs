@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::future::Future;
 use std::sync::Arc;
 
-pub use perbuck_core::run_record::{Observed, ServerWork, arch};
+pub use perbuck_core::run_record::{DataSize, Observed, ServerWork, arch};
 
 use crate::error::{DriverError, ErrorClass};
 use crate::preflight::HostFacts;
@@ -68,6 +68,8 @@ pub struct TargetFacts {
     pub version: String,
     /// Settings that bear on performance, by name.
     pub variables: BTreeMap<String, String>,
+    /// Memory in which the servers keep pages or blocks of the data, in bytes; `None` where they do not tell.
+    pub page_memory_bytes: Option<u64>,
     /// Process id of a server on this machine, where it is known.
     pub local_pid: Option<u32>,
     /// Whether the server shares this machine with perbuck.
@@ -155,6 +157,11 @@ pub trait Driver: Send + Sync + 'static {
     /// How far the servers are from rest after a load; `None` where they never tell.
     fn settling(&self) -> impl Future<Output = Result<Option<Settling>, DriverError>> {
         std::future::ready(Ok(None))
+    }
+
+    /// What these tables take on the servers.
+    fn data_size(&self, _tables: &[String]) -> impl Future<Output = Result<DataSize, DriverError>> {
+        std::future::ready(Ok(DataSize::default()))
     }
 
     /// What the servers of all hosts have executed so far, for all clients and for the sessions of this driver. Sessions of this

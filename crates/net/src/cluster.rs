@@ -133,6 +133,13 @@ impl Metrics {
         Counted { sums, not_told: self.not_told }
     }
 
+    /// What all stores take, in bytes and in all copies; `None` where they do not tell.
+    pub fn store_bytes(&self) -> Option<u64> {
+        let stores = || self.texts.iter().filter(|(kind, ..)| kind == "tikv");
+        let used = |(.., text): &(String, String, String)| sum(text, STORE_SIZE, Some(("type", "used"))).round() as u64;
+        stores().next().map(|_| stores().map(used).sum()).filter(|bytes| *bytes > 0)
+    }
+
     /// How far the cluster is from rest; `None` where its stores have no status ports.
     pub fn settling(self) -> Option<Settling> {
         let has_stores = self.not_told.contains_key("tikv") || self.texts.iter().any(|(kind, ..)| kind == "tikv");
@@ -158,6 +165,8 @@ impl Metrics {
     }
 }
 
+/// Bytes of a store, by `type`: `capacity` and `available` of its disk, and what it has `used`.
+const STORE_SIZE: &str = "tikv_store_size_bytes";
 /// Bytes that wait for compaction.
 const COMPACTION: &str = "tikv_engine_pending_compaction_bytes";
 /// So many of one store are less than one file of a lower level.
@@ -282,6 +291,18 @@ mod tests {
              tikv_raftstore_region_count{{type=\"leader\"}} {leaders}\ntikv_raftstore_region_count{{type=\"region\"}} {regions}\n"
         );
         ("tikv".to_owned(), leaders.to_string(), text)
+    }
+
+    #[test]
+    fn what_stores_take_is_added_up() {
+        let store = |used: &str| {
+            let text = format!("tikv_store_size_bytes{{type=\"available\"}} 9\ntikv_store_size_bytes{{type=\"used\"}} {used}\n");
+            ("tikv".to_owned(), used.to_owned(), text)
+        };
+        let bytes = |texts: Vec<_>| Metrics { texts, not_told: BTreeMap::new() }.store_bytes();
+        assert_eq!(bytes(vec![store("1.5e+09"), store("500")]), Some(1_500_000_500));
+        assert_eq!(bytes(vec![("tidb".to_owned(), String::new(), String::new())]), None);
+        assert_eq!(bytes(vec![("tikv".to_owned(), String::new(), String::new())]), None, "a version that does not tell it");
     }
 
     #[test]

@@ -79,8 +79,10 @@ pub(crate) async fn facts(session: &mut MysqlSession, noted: &[String]) -> Resul
     if version.contains("TiDB") {
         functional = tidb::facts(session, noted, (&mut variables, &mut observed)).await?;
     }
+    let page_memory_bytes = variables.get("innodb_buffer_pool_size").and_then(|bytes| bytes.parse().ok());
+    let page_memory_bytes = page_memory_bytes.or_else(|| tidb::block_cache(&variables));
     let local_pid = local_pid.unwrap_or_default();
-    Ok(TargetFacts { version, variables, local_pid, on_this_machine, observed, functional })
+    Ok(TargetFacts { version, variables, page_memory_bytes, local_pid, on_this_machine, observed, functional })
 }
 
 /// The architecture that the server was compiled for. Old versions of TiDB say `x86_64` on any machine, newer ones Go's word for their own.

@@ -11,6 +11,7 @@ use perbuck_load::values::Rows;
 
 use crate::family::{self, Family};
 use crate::session::PostgresSession;
+use crate::size;
 use crate::wire::login::APPLICATION;
 use perbuck_net::reach::pairs;
 
@@ -88,7 +89,8 @@ pub(crate) async fn facts(session: &mut PostgresSession, family: Family) -> Resu
         _ => None,
     };
     let observed = Observed::of_version("SELECT version()", &version).into_iter().collect();
-    Ok(TargetFacts { version, variables, local_pid, on_this_machine, observed, functional: None })
+    let page_memory_bytes = if family == Family::Postgres { size::page_memory(session).await? } else { None };
+    Ok(TargetFacts { version, variables, page_memory_bytes, local_pid, on_this_machine, observed, functional: None })
 }
 
 /// Names as a list of SQL texts.

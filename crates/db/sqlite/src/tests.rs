@@ -260,3 +260,30 @@ fn a_switch_of_journal_that_others_prevent_is_no_retry() {
     let error = now(driver.connect(SessionId::Own(0))).unwrap_err();
     assert_error(&error, ErrorClass::Lost, code(ffi::SQLITE_BUSY));
 }
+
+#[test]
+fn the_size_of_data_is_that_of_the_pages_of_their_trees() {
+    let folder = Folder::new();
+    let driver = SqliteDriver::new(folder.target()).unwrap();
+    let mut session = connect(&driver);
+    for sql in [
+        "CREATE TABLE whole (id INTEGER PRIMARY KEY, k INTEGER, pad TEXT)",
+        "CREATE INDEX k_1 ON whole (k)",
+        "CREATE TABLE keyed (id INTEGER, pad TEXT, PRIMARY KEY (id)) WITHOUT ROWID",
+        "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 20000) \
+         INSERT INTO whole SELECT i, i * 7, hex(zeroblob(90)) FROM n",
+        "INSERT INTO keyed SELECT id, pad FROM whole",
+        "PRAGMA wal_checkpoint(TRUNCATE)",
+    ] {
+        query(&mut session, sql).unwrap();
+    }
+    let size = |tables: &[&str]| now(driver.data_size(&tables.iter().map(|t| (*t).to_owned()).collect::<Vec<_>>())).unwrap();
+    let (whole, both) = (size(&["whole"]), size(&["whole", "keyed"]));
+    let file = number(&mut session, "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size") as u64;
+    let (rows, keys) = (both.tables_bytes.unwrap(), both.indexes_bytes.unwrap());
+    // The first page of the file is that of the schema.
+    assert_eq!((rows + keys + 4096, both.store_bytes), (file, Some(file)));
+    assert!(whole.tables_bytes < both.tables_bytes && whole.indexes_bytes == both.indexes_bytes, "{whole:?} {both:?}");
+    assert!(whole.tables_bytes.unwrap() > 20_000 * 180 && keys > 20_000 * 4, "{whole:?}");
+    assert_eq!(size(&["none"]).tables_bytes, Some(0));
+}

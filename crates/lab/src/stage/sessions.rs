@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use perbuck_database::Dialect;
 use perbuck_database::dialect::Feature;
-use perbuck_load::driver::{Driver, Effect, ServerWork, Session, SessionId, Settling, TargetFacts};
+use perbuck_load::driver::{DataSize, Driver, Effect, ServerWork, Session, SessionId, Settling, TargetFacts};
 use perbuck_load::error::{Cause, DriverError, ErrorClass};
 use perbuck_load::loader::ledger::{Ledger, PartState};
 use perbuck_load::loader::{self, CheckResult, LoadError};
@@ -175,6 +175,10 @@ impl<D: Driver> Server for Sessions<D> {
 
     fn settling(&self) -> Result<Option<Settling>, LabError> {
         self.ask("asking whether it is at rest", self.driver.settling())
+    }
+
+    fn data_size(&self, tables: &[String]) -> Result<DataSize, LabError> {
+        self.ask("asking for the size of its data", self.driver.data_size(tables))
     }
 
     fn work(&self) -> Result<ServerWork, LabError> {

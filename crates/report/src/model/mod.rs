@@ -25,6 +25,7 @@ mod published;
 mod regression;
 mod scaling;
 mod steady;
+mod storage;
 mod trace;
 mod tradeoff;
 mod verdicts;
