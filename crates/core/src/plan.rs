@@ -154,6 +154,8 @@ impl Study {
             Some(format!(" {} {} {}", w.name, own.warmup_ns, own.duration_ns))
         };
         let own: String = self.workloads.iter().filter_map(own).collect();
+        let reads = |w: &WorkloadSpec| Some(format!(" {} prewarm {}", w.name, self.sweep_of(&w.name).prewarm?.word()));
+        let prewarm: String = self.workloads.iter().filter_map(reads).collect();
         let workloads: Vec<_> =
             self.workloads.iter().map(|w| (&w.name, &w.kind.value, &w.database, w.reset, parameters(w))).collect();
         let s = &self.sweep;
@@ -164,7 +166,7 @@ impl Study {
         let events = s.events.map(|n| format!(" {n} events")).unwrap_or_default();
         let pause = if s.cooldown_ns > 0 { format!(" cooldown {}", s.cooldown_ns) } else { String::new() };
         fingerprint(&format!(
-            "{contenders:?} {workloads:?} {sweep:?}{open}{events}{servers}{changed}{pause}{own} {}",
+            "{contenders:?} {workloads:?} {sweep:?}{open}{events}{servers}{changed}{pause}{own}{prewarm} {}",
             self.seed.0
         ))
     }

@@ -34,7 +34,7 @@ pub use measured::{
 pub(crate) use observed::machine_text;
 pub use observed::{Observed, arch};
 pub use processors::{Percents, ProcessorTime, ProcessorTimes};
-pub use storage::DataSize;
+pub use storage::{DataSize, Prewarmed};
 pub use void::{Void, VoidReason};
 pub use work::ServerWork;
 
@@ -157,6 +157,9 @@ pub struct WorkloadRecord {
     /// What the data took before the trial; absent where the servers do not tell, and in records of older versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub data_size: Option<DataSize>,
+    /// How its data were read into the servers' memory; absent where the study does not ask for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prewarm: Option<Prewarmed>,
     /// The value that is compared.
     pub metric: RecordedMetric,
 }

@@ -16,8 +16,8 @@ use perbuck_core::metric::{Counted, Metric, Period, RecordedMetric};
 use perbuck_core::plan::TrialKey;
 use perbuck_core::run_record::{
     BootTime, DataSize, ErrorRecord, Flag, Gap, Health, HistogramRecord, HostRecord, Interval, LoadRecord, Measured,
-    NetworkRecord, Observed, Percents, ProcessorTime, ProcessorTimes, RECORD_SCHEMA, RunRecord, ServerWork, StatementCounts,
-    TargetRecord, TransactionRecord, WindowEdges, WorkloadRecord,
+    NetworkRecord, Observed, Percents, Prewarmed, ProcessorTime, ProcessorTimes, RECORD_SCHEMA, RunRecord, ServerWork,
+    StatementCounts, TargetRecord, TransactionRecord, WindowEdges, WorkloadRecord,
 };
 use perbuck_core::units::Seed;
 use schemars::{JsonSchema, schema_for};
@@ -156,6 +156,13 @@ fn example() -> RunRecord {
             rows_before: BTreeMap::from([("orders".into(), 30_000)]),
             rows_after: BTreeMap::from([("orders".into(), 30_594)]),
             data_size: Some(DataSize { tables_bytes: Some(9 << 20), indexes_bytes: Some(1 << 20), store_bytes: Some(40 << 20) }),
+            prewarm: Some(Prewarmed {
+                what: "tables".into(),
+                passes: 2,
+                took_ns: 900_000_000,
+                pages_read: Some(0),
+                bytes_read: Some(0),
+            }),
             metric: RecordedMetric::Declared(new_orders_per_minute()),
         },
         target: example_target(),

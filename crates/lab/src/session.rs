@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use perbuck_core::plan::TrialKey;
-use perbuck_core::run_record::{DataSize, Interval, RunRecord, VoidReason};
+use perbuck_core::run_record::{DataSize, Interval, Prewarmed, RunRecord, VoidReason};
 use perbuck_core::study::Reset;
 use perbuck_load::stop::StopToken;
 use perbuck_load::trial::TrialSpec;
@@ -16,6 +16,7 @@ use crate::globals::Globals;
 use crate::inputs::Inputs;
 use crate::lease::Leases;
 use crate::prepare::{self, Ensured};
+use crate::prewarm;
 use crate::progress::{Details, Progress, clock_text};
 use crate::rest;
 use crate::stage::Stage;
@@ -37,6 +38,8 @@ pub(crate) struct Session<'a> {
     rows: BTreeMap<usize, BTreeMap<String, u64>>,
     /// What the data took when they were first looked at or loaded, by stage; what no server told is `None`.
     sizes: BTreeMap<usize, Option<DataSize>>,
+    /// Stages whose data were read into memory since their servers were started and their data loaded.
+    prewarmed: BTreeMap<usize, Prewarmed>,
 }
 
 impl<'a> Session<'a> {
@@ -54,7 +57,8 @@ impl<'a> Session<'a> {
             stage.has_transactions(&stage.server.facts()?)?;
         }
         let globals = Globals::start(&inputs.study, stages, root, stop, progress)?;
-        Ok(Self { inputs, context, stages, stop, globals, leases, rows: BTreeMap::new(), sizes: BTreeMap::new() })
+        let (rows, sizes, prewarmed) = Default::default();
+        Ok(Self { inputs, context, stages, stop, globals, leases, rows, sizes, prewarmed })
     }
 
     /// Restores the settings, whatever the work came to; its failure counts before one of this.
@@ -101,6 +105,7 @@ impl<'a> Session<'a> {
         if let Some(line) = self.globals.hold(&key.contender)? {
             progress.line(&line);
         }
+        let prewarm = self.prewarm(stage, &key.workload, data == RELOADED, progress)?;
         // Terminals that read so far back would miss what was loaded or written since.
         rest::shown_pause(stages[stage].staleness, self.stop, &mut |left| {
             progress.passing(&format!("{}: {} until stale reads see these data", stages[stage].title, clock_text(left)));
@@ -108,7 +113,7 @@ impl<'a> Session<'a> {
         let study = &self.inputs.study;
         let (plan, metric) = (&self.inputs.plans[stage % study.workloads.len()], study.metric_of(&key.workload).clone());
         let stage = &stages[stage];
-        Ok(Task { key, spec, position, stage, parameters: plan.parameters(), metric, data, rows_before, data_size })
+        Ok(Task { key, spec, position, stage, parameters: plan.parameters(), metric, data, rows_before, data_size, prewarm })
     }
 
     /// What the data of a stage take; the servers are asked once, and after each load.
@@ -122,12 +127,36 @@ impl<'a> Session<'a> {
         Ok(told)
     }
 
+    /// Reads the data of a stage into memory, unless that was done and nothing has happened to them since.
+    fn prewarm(
+        &mut self,
+        stage: usize,
+        workload: &str,
+        loaded: bool,
+        progress: &mut dyn Progress,
+    ) -> Result<Option<Prewarmed>, LabError> {
+        let Some(what) = self.context.study.sweep_of(workload).prewarm else { return Ok(None) };
+        if let Some(known) = self.prewarmed.get(&stage).filter(|_| !loaded) {
+            return Ok(Some(known.clone()));
+        }
+        // As a load before each block is told.
+        let done = match loaded {
+            true => prewarm::run(&self.stages[stage], what, &mut Details(progress))?,
+            false => prewarm::run(&self.stages[stage], what, progress)?,
+        };
+        self.prewarmed.insert(stage, done.clone());
+        Ok(Some(done))
+    }
+
     /// Runs a trial, and makes sure that the settings were in force all the time.
     pub(crate) fn run(&mut self, stage: usize, task: Task<'_>, second: &mut dyn FnMut(&Interval)) -> Result<RunRecord, LabError> {
         let record = trial::run(&self.context, task, self.stop, second)?;
         self.leases.held()?;
         // A server that was restarted has its own settings. Its trial is void, and they are set again before the next.
-        if !matches!(record.void_reason(), Some(VoidReason::ServerDied { .. })) {
+        if matches!(record.void_reason(), Some(VoidReason::ServerDied { .. })) {
+            // Nor does it have in memory what it had.
+            self.prewarmed.clear();
+        } else {
             self.globals.held(&record.key.contender)?;
         }
         // A server that was away could not be asked; then they are counted before the next trial.

@@ -25,6 +25,11 @@ pub const BY_SERVER: &str = "server_statements_";
 /// The names of counters of connections to each of several servers that have ended start so; its number follows.
 pub const CONNECTIONS: &str = "server_connections_";
 
+/// The name of the counter of pages or blocks that the servers read because their memory did not hold them.
+pub const PAGES_READ: &str = "server_pages_read";
+/// The name of the counter of the bytes of these pages.
+pub const BYTES_READ: &str = "server_bytes_read";
+
 /// Whom a connection serves, and its number, which decides the host that it goes to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SessionId {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::time::Duration;
 
-use perbuck_load::driver::{BY_SERVER, CHANGES, CONNECTIONS, CPU_MS, PROCESSES, Settling};
+use perbuck_load::driver::{BY_SERVER, CHANGES, CONNECTIONS, CPU_MS, PAGES_READ, PROCESSES, Settling};
 use sha2::{Digest, Sha256};
 
 use crate::metrics::{Sample, samples};
@@ -40,7 +40,7 @@ const fn told(kind: &'static str, metric: &'static str, by: Label, name: &'stati
     Told { kind, metric, by, name }
 }
 
-const TOLD: [Told; 14] = [
+const TOLD: [Told; 15] = [
     told("tidb", "tidb_session_retry_num_sum", Label::None, "server_retries_transaction"),
     told("tidb", "tidb_session_retry_error_total", Label::Divides("type"), "server_errors_retry"),
     told("tidb", "tidb_session_statement_pessimistic_retry_count_sum", Label::None, "server_retries_pessimistic_lock"),
@@ -49,6 +49,7 @@ const TOLD: [Told; 14] = [
     told("tidb", "tidb_server_execute_error_total", Label::Divides("type"), "server_errors"),
     told("tikv", "tikv_engine_cache_efficiency", Label::Is("type", "block_cache_hit"), "server_block_cache_hits"),
     told("tikv", "tikv_engine_cache_efficiency", Label::Is("type", "block_cache_miss"), "server_block_cache_misses"),
+    told("tikv", "tikv_engine_cache_efficiency", Label::Is("type", "block_cache_miss"), PAGES_READ),
     told("tikv", COMPACTION, Label::None, "server_pending_compaction_bytes"),
     told("tikv", REGIONS, Label::Is("type", "leader"), "server_changes_regions"),
     told("tikv", "tikv_engine_stall_micro_seconds", Label::None, "server_changes_write_stalls_us"),

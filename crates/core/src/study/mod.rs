@@ -19,7 +19,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use self::server::{ServerSpec, is_variable_name};
-pub use self::sweep::{NO_LIMIT_NS, Sweep};
+pub use self::sweep::{NO_LIMIT_NS, Prewarm, Sweep};
 pub use self::transactions::TransactionChoice;
 pub use crate::bill::Rounding;
 use crate::metric::Metric;

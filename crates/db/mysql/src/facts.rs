@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use perbuck_load::driver::{Observed, Session, TargetFacts};
+use perbuck_load::driver::{BYTES_READ, Observed, PAGES_READ, Session, TargetFacts};
 use perbuck_load::error::DriverError;
 use perbuck_load::values::Rows;
 
@@ -45,6 +45,9 @@ const COUNTERS: &str = "\
     Innodb_os_log_written Innodb_row_lock_time Innodb_row_lock_waits Innodb_rows_deleted Innodb_rows_inserted \
     Innodb_rows_read Innodb_rows_updated Prepared_stmt_count Queries Questions Rows_read Rows_sent Slow_queries \
     Threads_connected Threads_running Uptime";
+
+/// What InnoDB reads from disk, pages that it reads ahead included.
+const READS: [(&str, &str); 2] = [(PAGES_READ, "Innodb_pages_read"), (BYTES_READ, "Innodb_data_read")];
 
 /// The counters of statements that read or change rows, and of those that begin and end transactions, which are all that a replica
 /// counts of what it repeats. A statement counts whether it is prepared or text, and whether it fails or not.
@@ -96,6 +99,9 @@ pub(crate) async fn counters(session: &mut MysqlSession) -> Result<BTreeMap<Stri
     let wanted = all.iter().filter(|(name, _)| lists(COUNTERS, name));
     let mut counted: BTreeMap<String, i64> =
         wanted.filter_map(|(name, value)| Some((name.clone(), value.parse().ok()?))).collect();
+    for (name, own) in READS {
+        counted.extend(all.get(own).and_then(|value| Some((name.to_owned(), value.parse().ok()?))));
+    }
     if all.contains_key(tidb::ITS_OWN) {
         // Where they cannot be read, the facts say why.
         counted.extend(status_ports::counters(session).await?.sums);

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use perbuck_database::Dialect as _;
-use perbuck_load::driver::{Observed, Session, TargetFacts};
+use perbuck_load::driver::{BYTES_READ, Observed, PAGES_READ, Session, TargetFacts};
 use perbuck_load::error::{DriverError, ErrorClass};
 use perbuck_load::values::Rows;
 
@@ -56,6 +56,9 @@ const YUGABYTE_VARIABLES: &str = "\
 const COUNTERS: &str = "\
     blk_read_time blk_write_time blks_hit blks_read conflicts deadlocks temp_bytes temp_files tup_deleted tup_fetched \
     tup_inserted tup_returned tup_updated xact_commit xact_rollback";
+
+/// Pages that were not in the shared memory. The operating system may have had them.
+const PAGES: &str = "blks_read";
 
 /// How often processes of the server are counted, and how long they may take to end.
 const POLL_INTERVAL: Duration = Duration::from_millis(5);
@@ -182,6 +185,10 @@ pub(crate) async fn counters(session: &mut PostgresSession) -> Result<BTreeMap<S
         if !rows.is_null(0, i)? {
             counters.insert(name.to_owned(), rows.int(0, i)?);
         }
+    }
+    if let Some(pages) = counters.get(PAGES).copied() {
+        session.query("SELECT current_setting('block_size')::bigint", &mut rows).await?;
+        counters.extend([(PAGES_READ.to_owned(), pages), (BYTES_READ.to_owned(), pages * rows.int(0, 0)?)]);
     }
     Ok(counters)
 }

@@ -26,6 +26,7 @@ mod errors;
 mod facts;
 mod family;
 mod preflight;
+mod scans;
 mod session;
 mod size;
 mod wire;

@@ -5,12 +5,14 @@ mod postgres_support;
 
 use std::sync::Arc;
 
+use perbuck_database::dialect::Dialect as _;
 use perbuck_driver_suite::statements::bulk_table;
 use perbuck_event::block_on;
 use perbuck_load::driver::{Access, Driver as _, Effect, Session};
 use perbuck_load::error::ErrorClass;
 use perbuck_load::statement::Catalogue;
 use perbuck_load::values::{Params, Rows};
+use perbuck_postgres::Family;
 use postgres_support::{
     Postgres, SERVER, Server as _, SharedServer as _, assert_error, bound, cells, error_of, prepare_read, run, select, state,
     table,
@@ -180,6 +182,18 @@ fn the_size_of_data_is_that_of_the_files_of_their_tables() {
         session.query("SELECT setting::bigint * 8192 FROM pg_settings WHERE name = 'shared_buffers'", &mut rows).await.unwrap();
         let memory = driver.facts().await.unwrap().page_memory_bytes;
         assert_eq!(memory.unwrap().to_string(), cells(&rows)[0][0]);
+        for (extension, of_tables, of_all) in [("DROP EXTENSION IF EXISTS pg_prewarm", 2, 2), ("CREATE EXTENSION pg_prewarm", 4, 8)] {
+            admin.query(extension, &mut rows).await.unwrap();
+            for (indexes, expected) in [(false, of_tables), (true, of_all)] {
+                // Two partitions, each with its TOAST table and two indexes, and the index of each TOAST table.
+                session.query(&Family::Postgres.scans("size_parts", indexes), &mut rows).await.unwrap();
+                let scans = cells(&rows);
+                assert_eq!(scans.len(), expected + if indexes && of_all > 2 { 2 } else { 0 }, "{scans:?}");
+                for scan in scans {
+                    session.query(&scan[0], &mut rows).await.unwrap();
+                }
+            }
+        }
         run(&mut session, "DROP TABLE size_whole, size_parts").await;
     })
     .unwrap();

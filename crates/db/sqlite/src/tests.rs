@@ -6,6 +6,7 @@ use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
+use perbuck_database::Dialect as _;
 use perbuck_driver_suite::servers::{Server, assert_error, bound};
 use perbuck_load::driver::{Access, Driver, Session, SessionId};
 use perbuck_load::error::{DriverError, ErrorClass, ErrorCode};
@@ -14,7 +15,7 @@ use rusqlite::ffi;
 use tempfile::TempDir;
 
 use crate::target::SqliteTarget;
-use crate::{SqliteDriver, SqliteSession};
+use crate::{SqliteDialect, SqliteDriver, SqliteSession};
 
 /// A folder that goes with the test.
 #[derive(Debug)]
@@ -286,4 +287,12 @@ fn the_size_of_data_is_that_of_the_pages_of_their_trees() {
     assert!(whole.tables_bytes < both.tables_bytes && whole.indexes_bytes == both.indexes_bytes, "{whole:?} {both:?}");
     assert!(whole.tables_bytes.unwrap() > 20_000 * 180 && keys > 20_000 * 4, "{whole:?}");
     assert_eq!(size(&["none"]).tables_bytes, Some(0));
+    for (table, scans) in [("whole", 2), ("keyed", 1)] {
+        let list = SqliteDialect.scans(table, true);
+        let mut rows = Rows::default();
+        now(session.query(&list, &mut rows)).unwrap();
+        assert_eq!(rows.len(), scans, "{list}");
+        let each = (0..scans as usize).map(|row| rows.display(row, 0).unwrap());
+        assert!(each.into_iter().all(|scan| number(&mut session, &scan) == 20_000), "{list}");
+    }
 }

@@ -223,6 +223,21 @@ impl<D: Driver> Server for Sessions<D> {
         self.with_session(doing, async |s| data::number(s, doing, sql).await)
     }
 
+    fn scan(&self, lists: &[String], show: &mut dyn FnMut(usize, usize)) -> Result<(), LabError> {
+        const DOING: &str = "reading its data into memory";
+        self.with_session(DOING, async |s| {
+            for (i, list) in lists.iter().enumerate() {
+                show(i + 1, lists.len());
+                let scans = data::query(s, DOING, list.as_str()).await?;
+                for row in 0..scans.len() as usize {
+                    let scan = scans.display(row, 0).map_err(server(DOING))?;
+                    data::query(s, DOING, scan).await?;
+                }
+            }
+            Ok(())
+        })
+    }
+
     fn checks(&self, checks: Vec<Check>) -> Result<Vec<CheckResult>, LabError> {
         self.run_checks(&[], checks, &mut |_| {})
     }

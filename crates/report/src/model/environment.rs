@@ -30,6 +30,7 @@ pub(super) fn section(all: &Context<'_>) -> Vec<Block> {
     let mut blocks = vec![paragraph(when(all))];
     blocks.extend(fact_blocks(all));
     blocks.extend(storage::size_of_data(all));
+    blocks.extend(storage::reads(all));
     blocks.extend(machine_time(all));
     blocks.extend(parts_time(all));
     blocks.extend(servers_shares(all));
