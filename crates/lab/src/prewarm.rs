@@ -53,18 +53,18 @@ pub(crate) fn run(stage: &Stage, what: Prewarm, progress: &mut dyn Progress) -> 
 
 fn tell(title: &str, done: &Prewarmed, took: Duration, progress: &mut dyn Progress) {
     let passes = if done.passes == 1 { "1 pass".to_owned() } else { format!("{} passes", done.passes) };
-    let (what, took) = (&done.what, format!("{passes}, {:.1} s", took.as_secs_f64()));
-    match (done.pages_read, done.bytes_read) {
-        (None, _) => {
-            progress.line(&format!("{title}: prewarm of {what}: {took}; the server does not count what it reads from disk"))
-        }
-        (Some(0), _) => progress.line(&format!("{title}: prewarm of {what}: {took}; the last pass read nothing from disk")),
+    let took = format!("{passes}, {:.1} s", took.as_secs_f64());
+    let end = match (done.pages_read, done.bytes_read) {
+        (None, _) => "the server does not count what it reads from disk".to_owned(),
+        (Some(0), _) => "the last pass read nothing from disk".to_owned(),
         (Some(pages), bytes) => {
             let read =
                 bytes.map_or_else(|| format!("{pages} pages"), |bytes| format!("{:.1} MiB", bytes as f64 / f64::from(1 << 20)));
             progress.alert(&format!("{title}: the data do not fit in memory: a scan reads {read} from disk each time ({took})"));
+            return;
         }
-    }
+    };
+    progress.line(&format!("{title}: prewarm of {}: {took}; {end}", done.what));
 }
 
 #[cfg(test)]
