@@ -27,6 +27,9 @@ fn a_study_runs_with_caching_sha2_by_rsa_and_by_tls() {
         let whole = record.statements_whole_run;
         assert_eq!(record.target.server_counters["Com_select"] as u64, whole.select);
         assert!(whole.update > 10);
+        // Its user may not see the files of tables.
+        let size = record.workload.data_size.unwrap();
+        assert!(size.tables_bytes > Some(200_000) && size.store_bytes.is_none(), "{size:?}");
         assert_eq!(record.target.variables["connection encryption"] == "none", name == "rsa");
     }
 }

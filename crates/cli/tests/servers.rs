@@ -62,6 +62,53 @@ fn both_kinds_of_debian_run_a_study_and_leave_nothing_behind() {
 }
 
 #[test]
+fn after_a_prewarm_a_pool_that_holds_the_data_reads_nothing_from_disk() {
+    let desk = Desk::new();
+    let contenders = [
+        ("a", "kind = \"mariadb\", config = { innodb_buffer_pool_size = \"24M\" }"),
+        ("b", "kind = \"mariadb\", config = { innodb_buffer_pool_size = \"512M\" }"),
+        ("c", "kind = \"postgres\", config = { shared_buffers = \"256MB\" }"),
+    ];
+    let sweep = "connections = [4]\nwarmup = \"500ms\"\nduration = \"2s\"\ntrials = 2\nprewarm = \"indexes\"";
+    desk.write("s.toml", &study(&desk, &contenders, sweep).replace("table_size = 100", "table_size = 400000"));
+    let ran = desk.good(&["run", "s.toml"]);
+    assert!(ran.err.contains("a, w: the data do not fit in memory: a scan reads "), "{}", ran.err);
+    assert!(
+        ran.err.contains("b, w: prewarm of indexes: ") && ran.err.contains("the last pass read nothing from disk"),
+        "{}",
+        ran.err
+    );
+    let records = desk.records("results/s");
+    assert_eq!(records.len(), 6);
+    for r in &records {
+        let (name, size, prewarm) =
+            (r.key.contender.as_str(), r.workload.data_size.unwrap(), r.workload.prewarm.as_ref().unwrap());
+        let (pages, bytes) = (r.target.server_counters["server_pages_read"], r.target.server_counters["server_bytes_read"]);
+        let data = size.tables_bytes.unwrap() + size.indexes_bytes.unwrap();
+        assert!((80_000_000..size.store_bytes.unwrap()).contains(&data), "{name}: {size:?}");
+        assert_eq!(
+            r.target.page_memory_bytes.unwrap() >> 20,
+            [("a", 24), ("b", 512), ("c", 256)].into_iter().find(|m| m.0 == name).unwrap().1
+        );
+        if name == "a" {
+            // The two counters are read one after the other.
+            assert!(pages > 100 && (bytes / 16_384 - pages).abs() < 10, "{pages} pages, {bytes} bytes");
+            assert_eq!(prewarm.passes, 3, "{prewarm:?}");
+            let each = prewarm.bytes_read.unwrap();
+            assert!(each > data / 2 && each < data * 2, "{prewarm:?} of {size:?}");
+        } else {
+            assert!(prewarm.passes <= 2 && prewarm.pages_read == Some(0), "{name}: {prewarm:?}");
+            // PostgreSQL counts pages of its catalogue, too.
+            assert!(pages == 0 || name == "c" && pages < 100, "{name}: {pages}");
+        }
+    }
+    desk.good(&["report", "results/s"]);
+    let page = desk.read("results/s/report.md");
+    assert!(page.contains("no reads from disk: all data in memory") && page.contains(" pages from disk a transaction"), "{page}");
+    assert!(page.contains("Size of the data before the trials"), "{page}");
+}
+
+#[test]
 fn mysql_runs_a_study_with_a_program_that_is_named() {
     let desk = Desk::new();
     let (program, share) = (server("PERBUCK_TEST_MYSQL9_PROGRAM"), server("PERBUCK_TEST_MYSQL9_SHARE"));

@@ -124,6 +124,23 @@ fn a_reset_per_trial_reloads_the_data() {
 }
 
 #[test]
+fn what_sqlite_takes_is_told_and_what_it_reads_from_disk_is_not() {
+    let desk = Desk::new();
+    let sweep = ("connections = [1, 2]", "connections = [1]\nprewarm = \"indexes\"");
+    desk.write("study.toml", &edited(&[sweep, ("trials = 2", "trials = 1"), LONG_ENOUGH]));
+    let ran = desk.good(&["run", "study.toml"]);
+    assert!(ran.err.contains("; the server does not count what it reads from disk"), "{ran:#?}");
+    for r in desk.records("results") {
+        let (size, prewarm) = (r.workload.data_size.unwrap(), r.workload.prewarm.unwrap());
+        assert_eq!((prewarm.passes, prewarm.pages_read), (1, None));
+        let data = size.tables_bytes.unwrap() + size.indexes_bytes.unwrap();
+        assert!((200_000..size.store_bytes.unwrap()).contains(&data), "{size:?}");
+    }
+    desk.good(&["report", "results/small"]);
+    assert!(desk.read("results/small/report.md").contains("indexes: 1 pass in "), "{}", desk.read("results/small/report.md"));
+}
+
+#[test]
 fn another_seed_makes_other_data() {
     let desk = Desk::new();
     let seeded = edited(&[("schema = 1", "schema = 1\nseed = 7"), ("full.db", "full7.db"), ("off.db", "off7.db")]);

@@ -244,6 +244,10 @@ fn a_study_drives_tikv_and_checks_its_data() {
     assert!(cluster.corrupt(FIRST.as_bytes()));
     let broken = desk.perbuck(&["prepare", "--check", "s.toml"]);
     assert!(broken.code != Some(0) && format!("{}{}", broken.out, broken.err).contains("usertable values"), "{broken:?}");
+    let warmed = text.replace("trials = 1", "trials = 1\nprewarm = \"tables\"").replace("name = \"s\"", "name = \"warmed\"");
+    desk.write("warmed.toml", &warmed);
+    let refused = desk.perbuck(&["run", "warmed.toml"]);
+    assert!(refused.code == Some(2) && refused.err.contains("t, a: `prewarm` reads tables by SQL"), "{refused:?}");
     let kind = "kind = \"ycsb\"\nworkload = \"a\"\nrecordcount = 12345\ndataintegrity = true";
     let text = text.replace(kind, "kind = \"sysbench\"").replace("name = \"s\"", "name = \"sql\"");
     let sql = desk.write("sql.toml", &text);
@@ -268,7 +272,10 @@ fn status_port(text: Arc<Mutex<String>>) -> u16 {
 #[test]
 fn trials_wait_until_the_stores_are_at_rest() {
     let ((cluster, _), desk) = (cluster(false), Desk::new());
-    let compaction = |mib: u64| format!("tikv_engine_pending_compaction_bytes{{cf=\"default\",db=\"kv\"}} {}\n", mib << 20);
+    let compaction = |mib: u64| {
+        let size = "tikv_store_size_bytes{type=\"available\"} 5000\ntikv_store_size_bytes{type=\"used\"} 1000\n";
+        format!("{size}tikv_engine_pending_compaction_bytes{{cf=\"default\",db=\"kv\"}} {}\n", mib << 20)
+    };
     let text = Arc::new(Mutex::new(compaction(4096)));
     cluster.status_at(status_port(Arc::clone(&text)));
     let study = |name: &str, limit: &str| {
@@ -289,6 +296,8 @@ fn trials_wait_until_the_stores_are_at_rest() {
     assert!(held.err.contains(open) && held.err.contains("`wait_ready = \"0s\"` measures at once"), "{held:?}");
     // One that is told to measures anyway; one with a longer limit goes on once they are done.
     desk.good(&["run", &study("atonce", "0s")]);
+    let size = desk.records("results/atonce")[0].workload.data_size.unwrap();
+    assert_eq!((size.tables_bytes, size.store_bytes), (None, Some(3000)), "three stores tell it");
     let name = study("patient", "5m");
     let said = std::fs::File::create(desk.path("said")).unwrap();
     let mut running = desk.command(&["run", &name]).stderr(said).spawn().unwrap();

@@ -182,6 +182,8 @@ impl Study {
         let levels = self.factors.iter().flat_map(|factor| &factor.levels);
         let levels: String = levels.map(|level| format!(" level {} {:?}", level.identity(), level.workers)).collect();
         let own: String = self.workloads.iter().filter_map(own).collect();
+        let reads = |w: &WorkloadSpec| Some(format!(" {} prewarm {}", w.name, self.sweep_of(&w.name).prewarm?.word()));
+        let prewarm: String = self.workloads.iter().filter_map(reads).collect();
         let workloads: Vec<_> =
             self.workloads.iter().map(|w| (&w.name, &w.kind.value, &w.database, w.reset, parameters(w))).collect();
         let s = &self.sweep;
@@ -192,7 +194,7 @@ impl Study {
         let events = s.events.map(|n| format!(" {n} events")).unwrap_or_default();
         let pause = if s.cooldown_ns > 0 { format!(" cooldown {}", s.cooldown_ns) } else { String::new() };
         fingerprint(&format!(
-            "{contenders:?} {workloads:?} {sweep:?}{open}{events}{servers}{changed}{pause}{own}{levels} {}",
+            "{contenders:?} {workloads:?} {sweep:?}{open}{events}{servers}{changed}{pause}{own}{levels}{prewarm} {}",
             self.seed.0
         ))
     }

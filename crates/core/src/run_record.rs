@@ -9,6 +9,7 @@ mod imported;
 mod measured;
 mod observed;
 mod processors;
+mod storage;
 mod void;
 mod work;
 
@@ -33,6 +34,7 @@ pub use measured::{
 pub(crate) use observed::machine_text;
 pub use observed::{Observed, arch};
 pub use processors::{Percents, ProcessorTime, ProcessorTimes};
+pub use storage::{DataSize, Prewarmed};
 pub use void::{Void, VoidReason};
 pub use work::ServerWork;
 
@@ -152,6 +154,12 @@ pub struct WorkloadRecord {
     pub rows_before: BTreeMap<String, u64>,
     /// Rows per table after the trial.
     pub rows_after: BTreeMap<String, u64>,
+    /// What the data took before the trial; absent where the servers do not tell, and in records of older versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub data_size: Option<DataSize>,
+    /// How its data were read into the servers' memory; absent where the study does not ask for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prewarm: Option<Prewarmed>,
     /// The value that is compared.
     pub metric: RecordedMetric,
 }
@@ -175,6 +183,9 @@ pub struct TargetRecord {
     pub work: Option<ServerWork>,
     /// CPU time of a server on this machine during the measured window; `None` where it cannot be told.
     pub server_cpu_ns: Option<u64>,
+    /// Memory in which its servers keep pages or blocks of the data; absent where they do not tell, and in records of older versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub page_memory_bytes: Option<u64>,
     /// What is known of the machine that it ran on, by source; absent in records of older versions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub observed: Vec<Observed>,

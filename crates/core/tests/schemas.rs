@@ -15,9 +15,9 @@ use perbuck_core::histogram::Histogram;
 use perbuck_core::metric::{Counted, Metric, Period, RecordedMetric};
 use perbuck_core::plan::TrialKey;
 use perbuck_core::run_record::{
-    BootTime, ErrorRecord, Flag, Gap, Health, HistogramRecord, HostRecord, Interval, LoadRecord, Measured, NetworkRecord,
-    Observed, Percents, ProcessorTime, ProcessorTimes, RECORD_SCHEMA, RunRecord, ServerWork, StatementCounts, TargetRecord,
-    TransactionRecord, WindowEdges, WorkloadRecord,
+    BootTime, DataSize, ErrorRecord, Flag, Gap, Health, HistogramRecord, HostRecord, Interval, LoadRecord, Measured,
+    NetworkRecord, Observed, Percents, Prewarmed, ProcessorTime, ProcessorTimes, RECORD_SCHEMA, RunRecord, ServerWork,
+    StatementCounts, TargetRecord, TransactionRecord, WindowEdges, WorkloadRecord,
 };
 use perbuck_core::units::Seed;
 use schemars::{JsonSchema, schema_for};
@@ -92,6 +92,7 @@ fn example_target() -> TargetRecord {
         variables: BTreeMap::from([("tidb_txn_mode".into(), "pessimistic".into())]),
         server_counters: BTreeMap::from([("Com_select".into(), 6000)]),
         server_cpu_ns: None,
+        page_memory_bytes: Some(6 << 30),
         work: Some(ServerWork::Statements { all: 22_690, own: 8_690 }),
         observed: vec![
             Observed { source: "@@version_compile_machine".into(), arch: Some("aarch64".into()), ..Observed::default() },
@@ -154,6 +155,14 @@ fn example() -> RunRecord {
             data: "reloaded".into(),
             rows_before: BTreeMap::from([("orders".into(), 30_000)]),
             rows_after: BTreeMap::from([("orders".into(), 30_594)]),
+            data_size: Some(DataSize { tables_bytes: Some(9 << 20), indexes_bytes: Some(1 << 20), store_bytes: Some(40 << 20) }),
+            prewarm: Some(Prewarmed {
+                what: "tables".into(),
+                passes: 2,
+                took_ns: 900_000_000,
+                pages_read: Some(0),
+                bytes_read: Some(0),
+            }),
             metric: RecordedMetric::Declared(new_orders_per_minute()),
         },
         target: example_target(),

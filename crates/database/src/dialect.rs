@@ -188,6 +188,17 @@ pub trait Dialect: Debug + Send + Sync {
     /// The first statements that warm a table up, before its rows are read.
     fn warm_up(&self, table: &str) -> Vec<String>;
 
+    /// A statement that lets [`Self::scans`] leave more in memory, where this user may run it.
+    fn before_scans(&self) -> Option<&'static str> {
+        None
+    }
+
+    /// A query of which each row is a statement; together they read all of a table and, where `indexes` says so, of its indexes, as far as the
+    /// database can be told to.
+    fn scans(&self, table: &str, _indexes: bool) -> String {
+        format!("SELECT 'SELECT COUNT(*) FROM {table}'")
+    }
+
     /// What follows the name of a table so that an index is used.
     fn forced_index(&self, _index: &str) -> String {
         String::new()

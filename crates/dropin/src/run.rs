@@ -172,6 +172,8 @@ impl Run<'_> {
             data: "foreign",
             // Counting the rows of a large table takes minutes, which the other programs do not ask for.
             rows_before: None,
+            data_size: None,
+            prewarm: None,
         };
         let context = Context { study: &study, fingerprint: &fingerprint, host: &host };
         let (mut live, began) = (Live { printer, out, shown: Ok(()), stop: stop.clone() }, Instant::now());

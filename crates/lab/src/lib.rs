@@ -35,6 +35,7 @@ pub mod live;
 pub mod planned;
 pub mod preflight;
 pub mod prepare;
+mod prewarm;
 pub mod process;
 pub mod progress;
 pub mod registry;

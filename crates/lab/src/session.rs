@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use perbuck_core::plan::TrialKey;
-use perbuck_core::run_record::{Interval, RunRecord, VoidReason};
+use perbuck_core::run_record::{DataSize, Interval, Prewarmed, RunRecord, VoidReason};
 use perbuck_core::study::Reset;
 use perbuck_load::stop::StopToken;
 use perbuck_load::trial::TrialSpec;
@@ -16,6 +16,7 @@ use crate::globals::Globals;
 use crate::inputs::Inputs;
 use crate::lease::Leases;
 use crate::prepare::{self, Ensured};
+use crate::prewarm;
 use crate::progress::{Details, Progress, clock_text};
 use crate::rest;
 use crate::servers::Servers;
@@ -37,6 +38,12 @@ pub(crate) struct Session<'a> {
     servers: Servers,
     /// Rows per table as last seen, by stage.
     rows: BTreeMap<usize, BTreeMap<String, u64>>,
+    /// What the data took when they were first looked at or loaded, by stage; what no server told is `None`.
+    sizes: BTreeMap<usize, Option<DataSize>>,
+    /// Stages whose data were read into memory since their servers were started and their data loaded.
+    prewarmed: BTreeMap<usize, Prewarmed>,
+    /// The state of the servers of each contender, by its position: with another configuration they hold something else in memory.
+    states: BTreeMap<usize, String>,
 }
 
 impl<'a> Session<'a> {
@@ -54,7 +61,8 @@ impl<'a> Session<'a> {
             stage.has_transactions(&stage.server.facts()?)?;
         }
         let globals = Globals::start(&inputs.study, stages, root, stop, progress)?;
-        Ok(Self { inputs, context, stages, stop, globals, leases, servers, rows: BTreeMap::new() })
+        let (rows, sizes, prewarmed, states) = Default::default();
+        Ok(Self { inputs, context, stages, stop, globals, leases, servers, rows, sizes, prewarmed, states })
     }
 
     /// Restores the settings, whatever the work came to; its failure counts before one of this.
@@ -102,15 +110,55 @@ impl<'a> Session<'a> {
         let data = self.reset(&stages[stage], (&key.contender, block), progress)?;
         let known = self.rows.remove(&stage).filter(|_| data != RELOADED);
         let rows_before = Some(known.map_or_else(|| stages[stage].data.rows(), Ok)?);
-        if let Some(line) = self.globals.hold(&study.state_name(&key.contender, workload))? {
+        let data_size = self.size(stage, data == RELOADED)?;
+        let state = study.state_name(&key.contender, workload);
+        if let Some(line) = self.globals.hold(&state)? {
             progress.line(&line);
         }
+        let (contender, workloads) = (stage / study.workloads.len(), study.workloads.len());
+        if self.states.insert(contender, state.clone()).is_some_and(|before| before != state) {
+            self.prewarmed.retain(|stage, _| stage / workloads != contender);
+        }
+        let prewarm = self.prewarm(stage, &key.workload, data == RELOADED, progress)?;
         // Terminals that read so far back would miss what was loaded or written since.
         rest::shown_pause(stages[stage].staleness, self.stop, &mut |left| {
             progress.passing(&format!("{}: {} until stale reads see these data", stages[stage].title, clock_text(left)));
         })?;
         let (plan, metric) = (&self.inputs.plans[stage % study.workloads.len()], study.metric_of(&key.workload).clone());
-        Ok(Task { key, spec, position, stage: &stages[stage], parameters: plan.parameters(), metric, data, rows_before })
+        let stage = &stages[stage];
+        Ok(Task { key, spec, position, stage, parameters: plan.parameters(), metric, data, rows_before, data_size, prewarm })
+    }
+
+    /// What the data of a stage take; the servers are asked once, and after each load.
+    fn size(&mut self, stage: usize, loaded: bool) -> Result<Option<DataSize>, LabError> {
+        if let Some(known) = self.sizes.get(&stage).filter(|_| !loaded) {
+            return Ok(*known);
+        }
+        let Stage { server, tables, .. } = &self.stages[stage];
+        let told = Some(server.data_size(tables)?).filter(|size| *size != DataSize::default());
+        self.sizes.insert(stage, told);
+        Ok(told)
+    }
+
+    /// Reads the data of a stage into memory, unless that was done and nothing has happened to them since.
+    fn prewarm(
+        &mut self,
+        stage: usize,
+        workload: &str,
+        loaded: bool,
+        progress: &mut dyn Progress,
+    ) -> Result<Option<Prewarmed>, LabError> {
+        let Some(what) = self.context.study.sweep_of(workload).prewarm else { return Ok(None) };
+        if let Some(known) = self.prewarmed.get(&stage).filter(|_| !loaded) {
+            return Ok(Some(known.clone()));
+        }
+        // As a load before each block is told.
+        let done = match loaded {
+            true => prewarm::run(&self.stages[stage], what, &mut Details(progress))?,
+            false => prewarm::run(&self.stages[stage], what, progress)?,
+        };
+        self.prewarmed.insert(stage, done.clone());
+        Ok(Some(done))
     }
 
     /// Runs a trial, and makes sure that the settings were in force all the time.
@@ -118,8 +166,11 @@ impl<'a> Session<'a> {
         let record = trial::run(&self.context, task, self.stop, second)?;
         self.leases.held()?;
         // A server that was restarted has its own settings. Its trial is void, and they are set again before the next.
-        if !matches!(record.void_reason(), Some(VoidReason::ServerDied { .. })) {
-            let study = &self.inputs.study;
+        let study = &self.inputs.study;
+        if matches!(record.void_reason(), Some(VoidReason::ServerDied { .. })) {
+            // Nor does it have in memory what it had.
+            self.prewarmed.clear();
+        } else {
             let workload = &study.workloads[stage % study.workloads.len()];
             self.globals.held(&study.state_name(&record.key.contender, workload))?;
         }

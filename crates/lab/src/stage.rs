@@ -9,11 +9,11 @@ use std::time::Duration;
 use perbuck_core::run_record::{AuditValue, HostRecord, Measured, Observed};
 use perbuck_core::study::{Contender, Reset, ServerSpec, Study, TransactionChoice, WorkloadSpec};
 use perbuck_core::units::Seed;
-use perbuck_database::dialect::Dialect;
+use perbuck_database::dialect::{Dialect, Feature};
 use perbuck_database::registry::DriverAction;
 use perbuck_database::secret::Secret;
 use perbuck_database::{Databases, Target, Wishes};
-use perbuck_load::driver::{Driver, Effect, ServerWork, Settling, TargetFacts};
+use perbuck_load::driver::{DataSize, Driver, Effect, ServerWork, Settling, TargetFacts};
 use perbuck_load::error::DriverError;
 use perbuck_load::executor::run_trial;
 use perbuck_load::loader::ledger::{Ledger, PartState};
@@ -125,6 +125,8 @@ pub trait Server: HostCheck + Send + Sync {
     fn counters(&self) -> Result<BTreeMap<String, i64>, LabError>;
     /// How far the servers are from rest after a load; `None` where they never tell.
     fn settling(&self) -> Result<Option<Settling>, LabError>;
+    /// What these tables take on the servers.
+    fn data_size(&self, tables: &[String]) -> Result<DataSize, LabError>;
     /// What the servers have executed so far.
     fn work(&self) -> Result<ServerWork, LabError>;
     /// Statements that ran as text because the server would prepare no more, since the start.
@@ -143,6 +145,8 @@ pub trait Server: HostCheck + Send + Sync {
     fn number(&self, doing: &str, sql: &str) -> Result<i64, LabError>;
     /// Whether a table of that name is there.
     fn has_table(&self, name: &str) -> Result<bool, LabError>;
+    /// Reads tables by the statements that these queries list, one query for each table; shown is which one, and of how many.
+    fn scan(&self, lists: &[String], show: &mut dyn FnMut(usize, usize)) -> Result<(), LabError>;
     /// Runs checks of what the tables hold.
     fn checks(&self, checks: Vec<Check>) -> Result<Vec<CheckResult>, LabError>;
 }
@@ -192,6 +196,10 @@ pub(crate) fn stage<Known: Databases, List: Benchmarks>(
 ) -> Result<Stage, LabError> {
     if let Some((message, help)) = plan.refusal(target.dialect()) {
         return Err(LabError::usage(format!("{}, {}: {message}", contender.name, spec.name), help));
+    }
+    if let Some(lack) = study.sweep_of(&spec.name).prewarm.and_then(|_| target.dialect().lacks(Feature::Sql)) {
+        let message = format!("{}, {}: `prewarm` reads tables by SQL: {}", contender.name, spec.name, lack.why);
+        return Err(LabError::usage(message, "leave `prewarm` out"));
     }
     let wishes = Wishes { counts_found_rows: plan.counts_found_rows(), noted_settings: noted(study, contender, spec) };
     let join = Join { contender, spec, seed: data_seed(study, spec), target, stop };

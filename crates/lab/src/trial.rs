@@ -7,8 +7,8 @@ use perbuck_core::load_model::LoadModel;
 use perbuck_core::metric::{Metric, RecordedMetric};
 use perbuck_core::plan::{self, TrialKey};
 use perbuck_core::run_record::{
-    BootTime, Flag, Health, HistogramRecord, HostRecord, Interval, LoadRecord, RECORD_SCHEMA, RunRecord, TargetRecord,
-    WorkloadRecord,
+    BootTime, DataSize, Flag, Health, HistogramRecord, HostRecord, Interval, LoadRecord, Prewarmed, RECORD_SCHEMA, RunRecord,
+    TargetRecord, WorkloadRecord,
 };
 use perbuck_core::study::Study;
 use perbuck_load::driver::{ServerWork, TargetFacts};
@@ -56,6 +56,10 @@ pub struct Task<'a> {
     pub data: &'static str,
     /// Rows per table before it; where they were not counted, they are not counted after it either.
     pub rows_before: Option<BTreeMap<String, u64>>,
+    /// What its data take on the servers before it, as far as that was asked for.
+    pub data_size: Option<DataSize>,
+    /// How its data were read into the servers' memory, where the study asks for it.
+    pub prewarm: Option<Prewarmed>,
 }
 
 /// What a trial showed that its record does not hold.
@@ -335,6 +339,8 @@ fn workload_record(context: &Context<'_>, task: Task<'_>, rows_after: BTreeMap<S
         data: task.data.to_owned(),
         rows_before: task.rows_before.unwrap_or_default(),
         rows_after,
+        data_size: task.data_size,
+        prewarm: task.prewarm,
         metric: RecordedMetric::Declared(task.metric),
     }
 }
@@ -352,6 +358,7 @@ fn target_record(
         variables: facts.variables.clone(),
         server_counters,
         server_cpu_ns,
+        page_memory_bytes: facts.page_memory_bytes,
         work: None,
         observed: Vec::new(),
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::future::Future;
 use std::sync::Arc;
 
-pub use perbuck_core::run_record::{Observed, ServerWork, arch};
+pub use perbuck_core::run_record::{DataSize, Observed, ServerWork, arch};
 
 use crate::error::{DriverError, ErrorClass};
 use crate::preflight::HostFacts;
@@ -24,6 +24,11 @@ pub const PROCESSES: &str = "server_processes_";
 pub const BY_SERVER: &str = "server_statements_";
 /// The names of counters of connections to each of several servers that have ended start so; its number follows.
 pub const CONNECTIONS: &str = "server_connections_";
+
+/// The name of the counter of pages or blocks that the servers read because their memory did not hold them.
+pub const PAGES_READ: &str = "server_pages_read";
+/// The name of the counter of the bytes of these pages.
+pub const BYTES_READ: &str = "server_bytes_read";
 
 /// Whom a connection serves, and its number, which decides the host that it goes to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -68,6 +73,8 @@ pub struct TargetFacts {
     pub version: String,
     /// Settings that bear on performance, by name.
     pub variables: BTreeMap<String, String>,
+    /// Memory in which the servers keep pages or blocks of the data, in bytes; `None` where they do not tell.
+    pub page_memory_bytes: Option<u64>,
     /// Process id of a server on this machine, where it is known.
     pub local_pid: Option<u32>,
     /// Whether the server shares this machine with perbuck.
@@ -155,6 +162,11 @@ pub trait Driver: Send + Sync + 'static {
     /// How far the servers are from rest after a load; `None` where they never tell.
     fn settling(&self) -> impl Future<Output = Result<Option<Settling>, DriverError>> {
         std::future::ready(Ok(None))
+    }
+
+    /// What these tables take on the servers.
+    fn data_size(&self, _tables: &[String]) -> impl Future<Output = Result<DataSize, DriverError>> {
+        std::future::ready(Ok(DataSize::default()))
     }
 
     /// What the servers of all hosts have executed so far, for all clients and for the sessions of this driver. Sessions of this

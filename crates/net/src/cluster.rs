@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::time::Duration;
 
-use perbuck_load::driver::{BY_SERVER, CHANGES, CONNECTIONS, CPU_MS, PROCESSES, Settling};
+use perbuck_load::driver::{BY_SERVER, CHANGES, CONNECTIONS, CPU_MS, PAGES_READ, PROCESSES, Settling};
 use sha2::{Digest, Sha256};
 
 use crate::metrics::{Sample, samples};
@@ -40,7 +40,7 @@ const fn told(kind: &'static str, metric: &'static str, by: Label, name: &'stati
     Told { kind, metric, by, name }
 }
 
-const TOLD: [Told; 14] = [
+const TOLD: [Told; 15] = [
     told("tidb", "tidb_session_retry_num_sum", Label::None, "server_retries_transaction"),
     told("tidb", "tidb_session_retry_error_total", Label::Divides("type"), "server_errors_retry"),
     told("tidb", "tidb_session_statement_pessimistic_retry_count_sum", Label::None, "server_retries_pessimistic_lock"),
@@ -49,6 +49,7 @@ const TOLD: [Told; 14] = [
     told("tidb", "tidb_server_execute_error_total", Label::Divides("type"), "server_errors"),
     told("tikv", "tikv_engine_cache_efficiency", Label::Is("type", "block_cache_hit"), "server_block_cache_hits"),
     told("tikv", "tikv_engine_cache_efficiency", Label::Is("type", "block_cache_miss"), "server_block_cache_misses"),
+    told("tikv", "tikv_engine_cache_efficiency", Label::Is("type", "block_cache_miss"), PAGES_READ),
     told("tikv", COMPACTION, Label::None, "server_pending_compaction_bytes"),
     told("tikv", REGIONS, Label::Is("type", "leader"), "server_changes_regions"),
     told("tikv", "tikv_engine_stall_micro_seconds", Label::None, "server_changes_write_stalls_us"),
@@ -133,6 +134,13 @@ impl Metrics {
         Counted { sums, not_told: self.not_told }
     }
 
+    /// What all stores take, in bytes and in all copies; `None` where they do not tell.
+    pub fn store_bytes(&self) -> Option<u64> {
+        let stores = || self.texts.iter().filter(|(kind, ..)| kind == "tikv");
+        let used = |(.., text): &(String, String, String)| sum(text, STORE_SIZE, Some(("type", "used"))).round() as u64;
+        stores().next().map(|_| stores().map(used).sum()).filter(|bytes| *bytes > 0)
+    }
+
     /// How far the cluster is from rest; `None` where its stores have no status ports.
     pub fn settling(self) -> Option<Settling> {
         let has_stores = self.not_told.contains_key("tikv") || self.texts.iter().any(|(kind, ..)| kind == "tikv");
@@ -158,6 +166,8 @@ impl Metrics {
     }
 }
 
+/// Bytes of a store, by `type`: `capacity` and `available` of its disk, and what it has `used`.
+const STORE_SIZE: &str = "tikv_store_size_bytes";
 /// Bytes that wait for compaction.
 const COMPACTION: &str = "tikv_engine_pending_compaction_bytes";
 /// So many of one store are less than one file of a lower level.
@@ -282,6 +292,18 @@ mod tests {
              tikv_raftstore_region_count{{type=\"leader\"}} {leaders}\ntikv_raftstore_region_count{{type=\"region\"}} {regions}\n"
         );
         ("tikv".to_owned(), leaders.to_string(), text)
+    }
+
+    #[test]
+    fn what_stores_take_is_added_up() {
+        let store = |used: &str| {
+            let text = format!("tikv_store_size_bytes{{type=\"available\"}} 9\ntikv_store_size_bytes{{type=\"used\"}} {used}\n");
+            ("tikv".to_owned(), used.to_owned(), text)
+        };
+        let bytes = |texts: Vec<_>| Metrics { texts, not_told: BTreeMap::new() }.store_bytes();
+        assert_eq!(bytes(vec![store("1.5e+09"), store("500")]), Some(1_500_000_500));
+        assert_eq!(bytes(vec![("tidb".to_owned(), String::new(), String::new())]), None);
+        assert_eq!(bytes(vec![("tikv".to_owned(), String::new(), String::new())]), None, "a version that does not tell it");
     }
 
     #[test]

@@ -64,6 +64,8 @@ pub(super) fn record(contender: &str, connections: u32, trial: u32, committed: u
             data: "kept".into(),
             rows_before: BTreeMap::new(),
             rows_after: BTreeMap::new(),
+            data_size: None,
+            prewarm: None,
             metric: RecordedMetric::Declared(TPS.clone()),
         },
         target: TargetRecord { version: "3".into(), ..TargetRecord::default() },

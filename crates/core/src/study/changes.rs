@@ -81,6 +81,7 @@ fn of_workload((workload, whole): (&WorkloadSpec, &Sweep), put: &mut dyn FnMut(&
     for (name, value) in &workload.parameters {
         own(name, Some(value.value.to_string()));
     }
+    own("prewarm", workload.sweep.as_ref().unwrap_or(whole).prewarm.map(|what| what.word().to_owned()));
     let Some(sweep) = &workload.sweep else { return };
     own("warmup", (sweep.warmup_ns != whole.warmup_ns).then(|| duration_text(sweep.warmup_ns)));
     own("duration", (sweep.duration_ns != whole.duration_ns).then(|| duration_text(sweep.duration_ns)));
@@ -109,6 +110,8 @@ mod tests {
             ("\"10s\"", "\"20s\"", "sweep.duration: 10 s → 20 s"),
             ("duration = \"10s\"", "duration = \"10s\"\ncooldown = \"5s\"", "sweep.cooldown: 0 ns → 5 s"),
             ("duration = \"10s\"", "duration = \"10s\"\nworkers = 2", "sweep.workers: none → 2"),
+            ("duration = \"10s\"", "duration = \"10s\"\nprewarm = \"tables\"", "workload w.prewarm: none → tables"),
+            ("kind = \"k\"", "kind = \"k\"\nprewarm = \"indexes\"", "workload w.prewarm: none → indexes"),
             ("duration = \"10s\"", "duration = \"10s\"\nrate = [5]", "sweep.rate: none → poisson arrivals"),
             ("sqlite:a.db", "sqlite:b.db", "contender arm.target: sqlite:a.db → sqlite:b.db"),
             (

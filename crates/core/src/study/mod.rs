@@ -22,7 +22,7 @@ use serde::{Deserialize, Serialize};
 
 pub use self::attached::{Attached, files_named, targets_given};
 pub use self::server::{ConfigFile, ServerSpec, is_variable_name};
-pub use self::sweep::{NO_LIMIT_NS, Sweep};
+pub use self::sweep::{NO_LIMIT_NS, Prewarm, Sweep};
 pub use self::transactions::TransactionChoice;
 pub use crate::bill::Rounding;
 use crate::metric::Metric;

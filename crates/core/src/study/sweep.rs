@@ -26,6 +26,8 @@ pub struct Sweep {
     pub deployments: u32,
     /// Idle time before each trial, in nanoseconds.
     pub cooldown_ns: u64,
+    /// What is read into the servers' memory before a trial that may find it cold; `None` is nothing.
+    pub prewarm: Option<Prewarm>,
     /// Load threads; `None` is what the machine has.
     pub workers: Option<u32>,
     /// How often one transaction is tried before it is given up, at least 1.
@@ -35,6 +37,25 @@ pub struct Sweep {
     /// Whether a user started the trials one by one (`perbuck sysbench`), so that they come in no shuffled blocks and have
     /// seeds of their own.
     pub collected: bool,
+}
+
+/// What is read into the servers' memory before trials.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Prewarm {
+    /// All tables.
+    Tables,
+    /// All tables and all their indexes.
+    Indexes,
+}
+
+impl Prewarm {
+    /// Its word in a study.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Tables => "tables",
+            Self::Indexes => "indexes",
+        }
+    }
 }
 
 /// The window of a trial that only its number of transactions ends: ten years.

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use perbuck_load::driver::{Observed, Session, arch};
-use perbuck_load::error::{DriverError, ErrorClass};
+use perbuck_load::error::{Cause, DriverError, ErrorClass};
 use perbuck_load::values::Rows;
 use sha2::{Digest, Sha256};
 
@@ -47,8 +47,10 @@ pub(crate) async fn allowed(session: &mut MysqlSession, sql: &str) -> Result<Res
     let mut rows = Rows::default();
     match session.query(sql, &mut rows).await {
         Ok(_) => Ok(Ok(rows)),
-        Err(error) if error.class == ErrorClass::Failed || error.class == ErrorClass::Fatal => Ok(Err(error.message.clone())),
-        Err(error) => Err(error),
+        Err(error) => match (error.class, error.cause) {
+            (ErrorClass::Failed | ErrorClass::Fatal, _) | (_, Some(Cause::NoRight)) => Ok(Err(error.message.clone())),
+            _ => Err(error),
+        },
     }
 }
 

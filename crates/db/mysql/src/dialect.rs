@@ -108,6 +108,21 @@ impl Dialect for MysqlDialect {
         vec![format!("ANALYZE TABLE {table}")]
     }
 
+    /// Without an index InnoDB reads the primary key, in which the rows are. MySQL counts rows there whatever index is forced, so a scan of
+    /// another one asks for its first column. TiDB would read TiFlash, which warms no store.
+    fn scans(&self, table: &str, indexes: bool) -> String {
+        let hint = format!("/*+ READ_FROM_STORAGE(TIKV[{table}]) */");
+        let mut all = format!("SELECT 'SELECT {hint} COUNT(*) FROM {table} USE INDEX ()'");
+        if indexes {
+            all += &format!(
+                " UNION ALL SELECT CONCAT('SELECT {hint} SUM(`', column_name, '` IS NULL) FROM {table} FORCE INDEX (`', index_name, '`)') \
+                 FROM information_schema.STATISTICS WHERE table_schema = DATABASE() AND table_name = '{table}' AND seq_in_index = 1 \
+                 AND index_name <> 'PRIMARY'"
+            );
+        }
+        all
+    }
+
     fn forced_index(&self, index: &str) -> String {
         format!(" FORCE INDEX ({index})")
     }

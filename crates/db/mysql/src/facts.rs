@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use perbuck_load::driver::{Observed, Session, TargetFacts};
+use perbuck_load::driver::{BYTES_READ, Observed, PAGES_READ, Session, TargetFacts};
 use perbuck_load::error::DriverError;
 use perbuck_load::values::Rows;
 
@@ -46,6 +46,9 @@ const COUNTERS: &str = "\
     Innodb_rows_read Innodb_rows_updated Prepared_stmt_count Queries Questions Rows_read Rows_sent Slow_queries \
     Threads_connected Threads_running Uptime";
 
+/// What InnoDB reads from disk, pages that it reads ahead included.
+const READS: [(&str, &str); 2] = [(PAGES_READ, "Innodb_pages_read"), (BYTES_READ, "Innodb_data_read")];
+
 /// The counters of statements that read or change rows, and of those that begin and end transactions, which are all that a replica
 /// counts of what it repeats. A statement counts whether it is prepared or text, and whether it fails or not.
 const WORK: &str = "\
@@ -79,8 +82,10 @@ pub(crate) async fn facts(session: &mut MysqlSession, noted: &[String]) -> Resul
     if version.contains("TiDB") {
         functional = tidb::facts(session, noted, (&mut variables, &mut observed)).await?;
     }
+    let page_memory_bytes = variables.get("innodb_buffer_pool_size").and_then(|bytes| bytes.parse().ok());
+    let page_memory_bytes = page_memory_bytes.or_else(|| tidb::block_cache(&variables));
     let local_pid = local_pid.unwrap_or_default();
-    Ok(TargetFacts { version, variables, local_pid, on_this_machine, observed, functional })
+    Ok(TargetFacts { version, variables, page_memory_bytes, local_pid, on_this_machine, observed, functional })
 }
 
 /// The architecture that the server was compiled for. Old versions of TiDB say `x86_64` on any machine, newer ones Go's word for their own.
@@ -94,6 +99,9 @@ pub(crate) async fn counters(session: &mut MysqlSession) -> Result<BTreeMap<Stri
     let wanted = all.iter().filter(|(name, _)| lists(COUNTERS, name));
     let mut counted: BTreeMap<String, i64> =
         wanted.filter_map(|(name, value)| Some((name.clone(), value.parse().ok()?))).collect();
+    for (name, own) in READS {
+        counted.extend(all.get(own).and_then(|value| Some((name.to_owned(), value.parse().ok()?))));
+    }
     if all.contains_key(tidb::ITS_OWN) {
         // Where they cannot be read, the facts say why.
         counted.extend(status_ports::counters(session).await?.sums);

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use perbuck_load::driver::{Driver, ServerWork, SessionId, Settling, TargetFacts};
+use perbuck_load::driver::{DataSize, Driver, ServerWork, SessionId, Settling, TargetFacts};
 use perbuck_load::error::DriverError;
 use perbuck_load::preflight::HostFacts;
 
@@ -32,6 +32,7 @@ mod literals;
 mod preflight;
 mod session;
 mod settings;
+mod size;
 mod status_ports;
 mod tidb;
 mod wire;
@@ -161,6 +162,10 @@ impl Driver for MysqlDriver {
 
     async fn settling(&self) -> Result<Option<Settling>, DriverError> {
         on_a_session(self, tidb::settling).await
+    }
+
+    async fn data_size(&self, tables: &[String]) -> Result<DataSize, DriverError> {
+        on_a_session(self, async |session| size::data_size(session, tables).await).await
     }
 
     async fn work(&self) -> Result<ServerWork, DriverError> {

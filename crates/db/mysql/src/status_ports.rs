@@ -19,6 +19,11 @@ pub(crate) async fn settling(session: &mut MysqlSession) -> Result<Option<Settli
     Ok(metrics(session).await?.settling())
 }
 
+/// What the stores of the cluster take, in all copies.
+pub(crate) async fn store_bytes(session: &mut MysqlSession) -> Result<Option<u64>, DriverError> {
+    Ok(metrics(session).await?.store_bytes())
+}
+
 async fn metrics(session: &mut MysqlSession) -> Result<Metrics, DriverError> {
     let mut not_told = BTreeMap::new();
     // Embedded stores have no version and no port.

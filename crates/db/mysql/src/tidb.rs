@@ -35,6 +35,17 @@ pub(crate) async fn facts(
     Ok(embedded.then(|| "TiDB keeps its data in the store that is embedded for tests".to_owned()))
 }
 
+/// The block caches of all stores together, where all have the same.
+pub(crate) fn block_cache(variables: &BTreeMap<String, String>) -> Option<u64> {
+    let capacity = variables.get("tikv storage.block-cache.capacity")?;
+    let unit = capacity.trim_start_matches(|c: char| c.is_ascii_digit());
+    let number: u64 = capacity[..capacity.len() - unit.len()].parse().ok()?;
+    let unit = ["B", "KiB", "MiB", "GiB", "TiB"].into_iter().position(|known| known == unit)?;
+    let stores: u64 =
+        variables.get("cluster tikv")?.split(", ").filter_map(|some| some.split(' ').next()?.parse::<u64>().ok()).sum();
+    number.checked_mul(1 << (10 * unit))?.checked_mul(stores)
+}
+
 /// How far the cluster is from rest; `None` for a server that is no TiDB, or has no stores of its own.
 pub(crate) async fn settling(session: &mut MysqlSession) -> Result<Option<Settling>, DriverError> {
     let mut rows = Rows::default();
@@ -50,4 +61,20 @@ async fn without_effect(session: &mut MysqlSession) -> Result<impl Fn(&String) -
     let names = |rows| Ok::<_, DriverError>(cluster::texts(&rows)?.into_iter().map(|[name]| name).collect::<Vec<String>>());
     let names: Option<Vec<String>> = rows.map(names).transpose()?;
     Ok(move |name: &String| names.as_ref().map_or(name.starts_with("innodb_"), |names| names.contains(name)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_block_caches_of_all_stores_are_added_up() {
+        let of = |capacity: &str| {
+            let variables = [("cluster tikv", "1 × 8.5.3, 2 × 8.5.4"), ("tikv storage.block-cache.capacity", capacity)];
+            block_cache(&variables.map(|(name, value)| (name.to_owned(), value.to_owned())).into())
+        };
+        assert_eq!(of("6GiB"), Some(18 << 30));
+        assert_eq!(of("1 × 6GiB, 2 × 8GiB"), None);
+        assert_eq!(block_cache(&BTreeMap::new()), None);
+    }
 }

@@ -6,10 +6,12 @@ mod mysql_support;
 use std::sync::Arc;
 
 use mysql_support::{Mysql, Server as _, SharedServer as _, bound, cells, run, table};
+use perbuck_database::dialect::Dialect as _;
 use perbuck_event::block_on;
-use perbuck_load::driver::{Driver, Effect, Session, SessionId};
+use perbuck_load::driver::{DataSize, Driver, Effect, Session, SessionId};
 use perbuck_load::statement::{Catalogue, Verb};
 use perbuck_load::values::{Params, Rows};
+use perbuck_mysql::MysqlDialect;
 
 // How rows are loaded depends on settings of the server: see mysql_load.rs.
 perbuck_driver_suite::tests!(Mysql: statements::{
@@ -65,6 +67,85 @@ fn where_no_more_can_be_prepared_statements_are_sent_as_text() {
         assert_eq!(outcome, vec![Ok(Effect::Affected(1)); 6]);
         assert_eq!(driver.text_fallbacks(), 4);
         run(&mut admin, &format!("DROP TABLE {name}")).await;
+    })
+    .unwrap();
+}
+
+#[test]
+fn the_size_of_data_is_that_of_the_files_of_their_tables() {
+    block_on(async {
+        for server in Mysql::all() {
+            let (driver, mut session) = (server.driver(""), server.session("").await);
+            let mut tables = Vec::new();
+            for (name, partitions) in [("size_whole", ""), ("size_parts", " PARTITION BY HASH (id) PARTITIONS 3")] {
+                let columns = "id int PRIMARY KEY, k int, pad char(180), KEY k_1 (k)";
+                run(&mut session, &format!("DROP TABLE IF EXISTS {name}")).await;
+                run(&mut session, &format!("CREATE TABLE {name} ({columns}) ENGINE=InnoDB{partitions}")).await;
+                run(&mut session, &format!("INSERT INTO {name} VALUES (0, 0, REPEAT('x', 180))")).await;
+                for rows in (0..15).map(|power| 1 << power) {
+                    run(&mut session, &format!("INSERT INTO {name} SELECT id + {rows}, id * 7, pad FROM {name}")).await;
+                }
+                run(&mut session, &format!("ANALYZE TABLE {name}")).await;
+                tables.push(name.to_owned());
+            }
+            let mut rows = Rows::default();
+            session.query("SELECT CONCAT(@@datadir, '/', DATABASE())", &mut rows).await.unwrap();
+            let files = std::fs::read_dir(cells(&rows)[0][0].as_str()).unwrap().map(|file| file.unwrap());
+            let sizes: Vec<(String, u64)> =
+                files.map(|file| (file.file_name().into_string().unwrap(), file.metadata().unwrap().len())).collect();
+            for tables in [&tables[..1], &tables[1..], &tables[..]] {
+                let of = |file: &str| file.ends_with(".ibd") && tables.iter().any(|t| file.split(['#', '.']).next() == Some(t));
+                let files: u64 = sizes.iter().filter(|(file, _)| of(file)).map(|(_, bytes)| bytes).sum();
+                let size = driver.data_size(tables).await.unwrap();
+                let (rows, keys) = (size.tables_bytes.unwrap(), size.indexes_bytes.unwrap());
+                assert_eq!(size.store_bytes, Some(files), "{server:?} {tables:?} {sizes:?}");
+                assert!(rows > 32_768 * 180 * tables.len() as u64 && keys > 32_768 * 8 && keys < rows / 4, "{size:?}");
+                // Each file holds space for rows to come.
+                assert!(rows + keys <= files && rows + keys > files / 5, "{size:?} in {files}");
+            }
+            assert_eq!(driver.data_size(&["size_none".to_owned()]).await.unwrap(), DataSize::default());
+            assert_eq!(driver.facts().await.unwrap().page_memory_bytes, Some(256 << 20));
+            for name in tables {
+                run(&mut session, &format!("DROP TABLE {name}")).await;
+            }
+        }
+    })
+    .unwrap();
+}
+
+#[test]
+fn scans_read_a_table_and_each_of_its_indexes() {
+    block_on(async {
+        for server in Mysql::all() {
+            let mut session = server.session("").await;
+            let names = ["scan_keyed", "scan_plain", "scan_parts"];
+            let columns =
+                ["id int PRIMARY KEY, k int, KEY k_1 (k), KEY `k-2` (k, id)", "k int", "id int PRIMARY KEY, k int, KEY k_1 (k)"];
+            for (i, name) in names.iter().enumerate() {
+                let parts = if i == 2 { " PARTITION BY HASH (id) PARTITIONS 2" } else { "" };
+                run(&mut session, &format!("DROP TABLE IF EXISTS {name}")).await;
+                run(&mut session, &format!("CREATE TABLE {name} ({}) ENGINE=InnoDB{parts}", columns[i])).await;
+                let values = if i == 1 { "(7), (8), (NULL)" } else { "(1, 7), (2, 8), (3, NULL)" };
+                run(&mut session, &format!("INSERT INTO {name} VALUES {values}")).await;
+            }
+            for (name, indexes) in names.iter().zip([["k_1", "k-2"].as_slice(), &[], &["k_1"]]) {
+                let mut rows = Rows::default();
+                for wanted in [false, true] {
+                    session.query(&MysqlDialect.scans(name, wanted), &mut rows).await.unwrap();
+                    let scans: Vec<String> = cells(&rows).into_iter().map(|row| row[0].clone()).collect();
+                    assert_eq!(scans.len(), 1 + if wanted { indexes.len() } else { 0 }, "{server:?} {scans:?}");
+                    for (i, scan) in scans.iter().enumerate() {
+                        session.query(scan, &mut rows).await.unwrap();
+                        // Rows, or those without a value in the first column.
+                        assert_eq!(cells(&rows), [[if i == 0 { "3" } else { "1" }]], "{scan}");
+                        session.query(&format!("EXPLAIN {scan}"), &mut rows).await.unwrap();
+                        let plan = cells(&rows)[0].join(" ");
+                        assert!(i == 0 || indexes.iter().any(|index| plan.contains(index)), "{scan}: {plan}");
+                    }
+                }
+                run(&mut session, &format!("DROP TABLE {name}")).await;
+            }
+        }
     })
     .unwrap();
 }

@@ -134,6 +134,18 @@ impl Dialect for Family {
         Some(format!("ANALYZE {table}"))
     }
 
+    fn before_scans(&self) -> Option<&'static str> {
+        (*self == Postgres).then_some("CREATE EXTENSION IF NOT EXISTS pg_prewarm")
+    }
+
+    /// A scan of a large table uses a small ring of buffers; the extension, where it is there, fills them all.
+    fn scans(&self, table: &str, indexes: bool) -> String {
+        match self {
+            Postgres => crate::scans::of(table, indexes),
+            Cockroach | Yugabyte => format!("SELECT 'SELECT COUNT(*) FROM {table}'"),
+        }
+    }
+
     fn warm_up(&self, table: &str) -> Vec<String> {
         match self {
             // It also writes down which rows all can see, which else the first readers do. A scan of a large table uses a small ring

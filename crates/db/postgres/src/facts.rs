@@ -5,12 +5,13 @@ use std::path::Path;
 use std::time::Duration;
 
 use perbuck_database::Dialect as _;
-use perbuck_load::driver::{Observed, Session, TargetFacts};
+use perbuck_load::driver::{BYTES_READ, Observed, PAGES_READ, Session, TargetFacts};
 use perbuck_load::error::{DriverError, ErrorClass};
 use perbuck_load::values::Rows;
 
 use crate::family::{self, Family};
 use crate::session::PostgresSession;
+use crate::size;
 use crate::wire::login::APPLICATION;
 use perbuck_net::reach::pairs;
 
@@ -56,6 +57,9 @@ const COUNTERS: &str = "\
     blk_read_time blk_write_time blks_hit blks_read conflicts deadlocks temp_bytes temp_files tup_deleted tup_fetched \
     tup_inserted tup_returned tup_updated xact_commit xact_rollback";
 
+/// Pages that were not in the shared memory. The operating system may have had them.
+const PAGES: &str = "blks_read";
+
 /// How often processes of the server are counted, and how long they may take to end.
 const POLL_INTERVAL: Duration = Duration::from_millis(5);
 const END_TIMEOUT: Duration = Duration::from_millis(500);
@@ -88,7 +92,8 @@ pub(crate) async fn facts(session: &mut PostgresSession, family: Family, noted: 
         _ => None,
     };
     let observed = Observed::of_version("SELECT version()", &version).into_iter().collect();
-    Ok(TargetFacts { version, variables, local_pid, on_this_machine, observed, functional: None })
+    let page_memory_bytes = if family == Family::Postgres { size::page_memory(session).await? } else { None };
+    Ok(TargetFacts { version, variables, page_memory_bytes, local_pid, on_this_machine, observed, functional: None })
 }
 
 /// Names as a list of SQL texts.
@@ -180,6 +185,10 @@ pub(crate) async fn counters(session: &mut PostgresSession) -> Result<BTreeMap<S
         if !rows.is_null(0, i)? {
             counters.insert(name.to_owned(), rows.int(0, i)?);
         }
+    }
+    if let Some(pages) = counters.get(PAGES).copied() {
+        session.query("SELECT current_setting('block_size')::bigint", &mut rows).await?;
+        counters.extend([(PAGES_READ.to_owned(), pages), (BYTES_READ.to_owned(), pages * rows.int(0, 0)?)]);
     }
     Ok(counters)
 }

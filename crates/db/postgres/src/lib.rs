@@ -9,7 +9,7 @@
 
 use std::collections::BTreeMap;
 
-use perbuck_load::driver::{Driver, ServerWork, SessionId, TargetFacts};
+use perbuck_load::driver::{DataSize, Driver, ServerWork, SessionId, TargetFacts};
 use perbuck_load::error::DriverError;
 use perbuck_load::preflight::HostFacts;
 
@@ -26,7 +26,9 @@ mod errors;
 mod facts;
 mod family;
 mod preflight;
+mod scans;
 mod session;
+mod size;
 mod wire;
 
 #[cfg(test)]
@@ -148,6 +150,13 @@ impl Driver for PostgresDriver {
             // What their counters count is one node's part of the work.
             Family::Cockroach | Family::Yugabyte => Ok(BTreeMap::new()),
             _ => on_a_session(self, facts::counters).await,
+        }
+    }
+
+    async fn data_size(&self, tables: &[String]) -> Result<DataSize, DriverError> {
+        match self.family {
+            Family::Cockroach => Ok(DataSize::default()),
+            _ => on_a_session(self, async |session| size::data_size(session, tables).await).await,
         }
     }
 

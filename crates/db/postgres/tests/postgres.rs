@@ -5,14 +5,17 @@ mod postgres_support;
 
 use std::sync::Arc;
 
+use perbuck_database::dialect::Dialect as _;
 use perbuck_driver_suite::statements::bulk_table;
 use perbuck_event::block_on;
-use perbuck_load::driver::{Access, Effect, Session};
+use perbuck_load::driver::{Access, Driver as _, Effect, Session};
 use perbuck_load::error::ErrorClass;
 use perbuck_load::statement::Catalogue;
 use perbuck_load::values::{Params, Rows};
+use perbuck_postgres::Family;
 use postgres_support::{
-    Postgres, SERVER, Server as _, assert_error, bound, cells, error_of, prepare_read, run, select, state, table,
+    Postgres, SERVER, Server as _, SharedServer as _, assert_error, bound, cells, error_of, prepare_read, run, select, state,
+    table,
 };
 
 perbuck_driver_suite::tests!(Postgres: statements::{
@@ -133,6 +136,65 @@ fn a_statement_that_is_stopped_fails_alone() {
         let error = error_of(&mut session, "SELECT pg_sleep(5)").await;
         assert_error(&error, ErrorClass::Failed, state(b"57014"));
         assert_eq!(select(&mut session, "SELECT 1").await, [["1"]]);
+    })
+    .unwrap();
+}
+
+#[test]
+fn the_size_of_data_is_that_of_the_files_of_their_tables() {
+    block_on(async {
+        let (driver, mut session, mut admin) = (SERVER.driver(""), SERVER.session("").await, SERVER.admin().await);
+        let mut rows = Rows::default();
+        run(&mut session, "DROP TABLE IF EXISTS size_whole, size_parts").await;
+        run(&mut session, "CREATE TABLE size_whole (id int PRIMARY KEY, k int, pad text)").await;
+        run(&mut session, "CREATE TABLE size_parts (id int PRIMARY KEY, k int, pad text) PARTITION BY HASH (id)").await;
+        for part in 0..2 {
+            let values = format!("FOR VALUES WITH (MODULUS 2, REMAINDER {part})");
+            run(&mut session, &format!("CREATE TABLE size_parts_p{part} PARTITION OF size_parts {values}")).await;
+        }
+        for name in ["size_whole", "size_parts"] {
+            run(&mut session, &format!("CREATE INDEX ON {name} (k)")).await;
+            run(&mut session, &format!("INSERT INTO {name} SELECT i, i * 7, repeat('x', 180) FROM generate_series(1, 20000) i")).await;
+            run(&mut session, &format!("VACUUM ANALYZE {name}")).await;
+        }
+        let of_kind = |like: &str, kind: &str| {
+            format!(
+                "SELECT current_setting('data_directory') || '/' || pg_relation_filepath(c.oid) FROM pg_class c LEFT JOIN pg_index i \
+                 ON i.indexrelid = c.oid WHERE c.relkind = '{kind}' AND coalesce(i.indrelid, c.oid)::regclass::text LIKE '{like}'"
+            )
+        };
+        for (name, like) in [("size_whole", "size\\_whole"), ("size_parts", "size\\_parts\\_p_")] {
+            let mut bytes = Vec::new();
+            for kind in ["r", "i"] {
+                admin.query(&of_kind(like, kind), &mut rows).await.unwrap();
+                // The main fork, the free space map and the visibility map.
+                let forks = |path: &str| ["", "_fsm", "_vm"].map(|fork| std::fs::metadata(format!("{path}{fork}")).map_or(0, |m| m.len()));
+                bytes.push(cells(&rows).iter().flat_map(|row| forks(&row[0])).sum::<u64>());
+            }
+            let size = driver.data_size(&[name.to_owned()]).await.unwrap();
+            let toast = size.tables_bytes.unwrap() - bytes[0];
+            // An empty TOAST table has an index of one page.
+            assert!(bytes[0] > 20_000 * 180 && toast <= 2 * 8_192, "{size:?} {bytes:?}");
+            assert_eq!(size.indexes_bytes, Some(bytes[1]), "{name}");
+            session.query("SELECT pg_database_size(current_database())", &mut rows).await.unwrap();
+            assert_eq!(size.store_bytes.unwrap(), cells(&rows)[0][0].parse::<u64>().unwrap());
+        }
+        session.query("SELECT setting::bigint * 8192 FROM pg_settings WHERE name = 'shared_buffers'", &mut rows).await.unwrap();
+        let memory = driver.facts().await.unwrap().page_memory_bytes;
+        assert_eq!(memory.unwrap().to_string(), cells(&rows)[0][0]);
+        for (extension, of_tables, of_all) in [("DROP EXTENSION IF EXISTS pg_prewarm", 2, 2), ("CREATE EXTENSION pg_prewarm", 4, 8)] {
+            admin.query(extension, &mut rows).await.unwrap();
+            for (indexes, expected) in [(false, of_tables), (true, of_all)] {
+                // Two partitions, each with its TOAST table and two indexes, and the index of each TOAST table.
+                session.query(&Family::Postgres.scans("size_parts", indexes), &mut rows).await.unwrap();
+                let scans = cells(&rows);
+                assert_eq!(scans.len(), expected + if indexes && of_all > 2 { 2 } else { 0 }, "{scans:?}");
+                for scan in scans {
+                    session.query(&scan[0], &mut rows).await.unwrap();
+                }
+            }
+        }
+        run(&mut session, "DROP TABLE size_whole, size_parts").await;
     })
     .unwrap();
 }

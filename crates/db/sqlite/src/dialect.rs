@@ -55,6 +55,16 @@ impl Dialect for SqliteDialect {
         vec![format!("ANALYZE {table}")]
     }
 
+    fn scans(&self, table: &str, indexes: bool) -> String {
+        let mut all = format!("SELECT 'SELECT COUNT(*) FROM {table} NOT INDEXED'");
+        if indexes {
+            all += &format!(
+                " UNION ALL SELECT 'SELECT COUNT(*) FROM {table} INDEXED BY ' || name FROM pragma_index_list('{table}') WHERE origin = 'c'"
+            );
+        }
+        all
+    }
+
     fn forced_index(&self, index: &str) -> String {
         format!(" INDEXED BY {index}")
     }

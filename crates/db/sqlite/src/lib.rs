@@ -14,6 +14,7 @@ mod errors;
 mod preflight;
 mod session;
 mod settings;
+mod size;
 mod target;
 #[cfg(test)]
 mod tests;
@@ -25,7 +26,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use perbuck_database::address::TargetProblem;
 use perbuck_database::secret::Secret;
 use perbuck_database::{Database, Dialect, Wishes};
-use perbuck_load::driver::{Driver, SessionId, TargetFacts};
+use perbuck_load::driver::{DataSize, Driver, SessionId, TargetFacts};
 use perbuck_load::error::{DriverError, ErrorClass};
 use perbuck_load::preflight::HostFacts;
 use rusqlite::Connection;
@@ -113,6 +114,11 @@ impl Driver for SqliteDriver {
     async fn facts(&self) -> Result<TargetFacts, DriverError> {
         let connection = self.open()?;
         settings::facts(&connection).map_err(|e| errors::driver_error(&e, &self.path))
+    }
+
+    async fn data_size(&self, tables: &[String]) -> Result<DataSize, DriverError> {
+        let connection = self.open()?;
+        size::data_size(&connection, tables, &self.path).map_err(|e| errors::driver_error(&e, &self.path))
     }
 
     /// None: the library counts nothing that outlives a connection.

@@ -6,6 +6,7 @@ use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
+use perbuck_database::Dialect as _;
 use perbuck_driver_suite::servers::{Server, assert_error, bound};
 use perbuck_load::driver::{Access, Driver, Session, SessionId};
 use perbuck_load::error::{DriverError, ErrorClass, ErrorCode};
@@ -14,7 +15,7 @@ use rusqlite::ffi;
 use tempfile::TempDir;
 
 use crate::target::SqliteTarget;
-use crate::{SqliteDriver, SqliteSession};
+use crate::{SqliteDialect, SqliteDriver, SqliteSession};
 
 /// A folder that goes with the test.
 #[derive(Debug)]
@@ -259,4 +260,39 @@ fn a_switch_of_journal_that_others_prevent_is_no_retry() {
     let driver = SqliteDriver::new(target).unwrap();
     let error = now(driver.connect(SessionId::Own(0))).unwrap_err();
     assert_error(&error, ErrorClass::Lost, code(ffi::SQLITE_BUSY));
+}
+
+#[test]
+fn the_size_of_data_is_that_of_the_pages_of_their_trees() {
+    let folder = Folder::new();
+    let driver = SqliteDriver::new(folder.target()).unwrap();
+    let mut session = connect(&driver);
+    for sql in [
+        "CREATE TABLE whole (id INTEGER PRIMARY KEY, k INTEGER, pad TEXT)",
+        "CREATE INDEX k_1 ON whole (k)",
+        "CREATE TABLE keyed (id INTEGER, pad TEXT, PRIMARY KEY (id)) WITHOUT ROWID",
+        "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 20000) \
+         INSERT INTO whole SELECT i, i * 7, hex(zeroblob(90)) FROM n",
+        "INSERT INTO keyed SELECT id, pad FROM whole",
+        "PRAGMA wal_checkpoint(TRUNCATE)",
+    ] {
+        query(&mut session, sql).unwrap();
+    }
+    let size = |tables: &[&str]| now(driver.data_size(&tables.iter().map(|t| (*t).to_owned()).collect::<Vec<_>>())).unwrap();
+    let (whole, both) = (size(&["whole"]), size(&["whole", "keyed"]));
+    let file = number(&mut session, "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size") as u64;
+    let (rows, keys) = (both.tables_bytes.unwrap(), both.indexes_bytes.unwrap());
+    // The first page of the file is that of the schema.
+    assert_eq!((rows + keys + 4096, both.store_bytes), (file, Some(file)));
+    assert!(whole.tables_bytes < both.tables_bytes && whole.indexes_bytes == both.indexes_bytes, "{whole:?} {both:?}");
+    assert!(whole.tables_bytes.unwrap() > 20_000 * 180 && keys > 20_000 * 4, "{whole:?}");
+    assert_eq!(size(&["none"]).tables_bytes, Some(0));
+    for (table, scans) in [("whole", 2), ("keyed", 1)] {
+        let list = SqliteDialect.scans(table, true);
+        let mut rows = Rows::default();
+        now(session.query(&list, &mut rows)).unwrap();
+        assert_eq!(rows.len(), scans, "{list}");
+        let each = (0..scans as usize).map(|row| rows.display(row, 0).unwrap());
+        assert!(each.into_iter().all(|scan| number(&mut session, &scan) == 20_000), "{list}");
+    }
 }

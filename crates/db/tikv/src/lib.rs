@@ -14,7 +14,7 @@ use perbuck_database::address::TargetProblem;
 use perbuck_database::secret::Secret;
 use perbuck_database::{Database, Dialect, Wishes};
 use perbuck_grpc::Malformed;
-use perbuck_load::driver::{Driver, SessionId, Settling, TargetFacts};
+use perbuck_load::driver::{DataSize, Driver, SessionId, Settling, TargetFacts};
 use perbuck_load::error::{DriverError, ErrorClass, ErrorCode};
 use rustls::ClientConfig;
 
@@ -138,6 +138,10 @@ impl Driver for TikvDriver {
         let mut counted = self.settings.counts.named();
         counted.extend(self.metrics().await?.counted().sums);
         Ok(counted)
+    }
+
+    async fn data_size(&self, _tables: &[String]) -> Result<DataSize, DriverError> {
+        Ok(DataSize { store_bytes: self.metrics().await?.store_bytes(), ..DataSize::default() })
     }
 
     async fn settling(&self) -> Result<Option<Settling>, DriverError> {

@@ -62,6 +62,8 @@ pub(super) fn record(
             data: String::new(),
             rows_before: BTreeMap::new(),
             rows_after: BTreeMap::new(),
+            data_size: None,
+            prewarm: None,
             metric: RecordedMetric::Declared(metric(spec, run).clone()),
         },
         target: TargetRecord { version: run.server.clone(), ..TargetRecord::default() },

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use perbuck_database::Dialect;
 use perbuck_database::dialect::Feature;
-use perbuck_load::driver::{Driver, Effect, ServerWork, Session, SessionId, Settling, TargetFacts};
+use perbuck_load::driver::{DataSize, Driver, Effect, ServerWork, Session, SessionId, Settling, TargetFacts};
 use perbuck_load::error::{Cause, DriverError, ErrorClass};
 use perbuck_load::loader::ledger::{Ledger, PartState};
 use perbuck_load::loader::{self, CheckResult, LoadError};
@@ -177,6 +177,10 @@ impl<D: Driver> Server for Sessions<D> {
         self.ask("asking whether it is at rest", self.driver.settling())
     }
 
+    fn data_size(&self, tables: &[String]) -> Result<DataSize, LabError> {
+        self.ask("asking for the size of its data", self.driver.data_size(tables))
+    }
+
     fn work(&self) -> Result<ServerWork, LabError> {
         self.ask("reading the counters of its work", self.driver.work())
     }
@@ -217,6 +221,21 @@ impl<D: Driver> Server for Sessions<D> {
 
     fn number(&self, doing: &str, sql: &str) -> Result<i64, LabError> {
         self.with_session(doing, async |s| data::number(s, doing, sql).await)
+    }
+
+    fn scan(&self, lists: &[String], show: &mut dyn FnMut(usize, usize)) -> Result<(), LabError> {
+        const DOING: &str = "reading its data into memory";
+        self.with_session(DOING, async |s| {
+            for (i, list) in lists.iter().enumerate() {
+                show(i + 1, lists.len());
+                let scans = data::query(s, DOING, list.as_str()).await?;
+                for row in 0..scans.len() as usize {
+                    let scan = scans.display(row, 0).map_err(server(DOING))?;
+                    data::query(s, DOING, scan).await?;
+                }
+            }
+            Ok(())
+        })
     }
 
     fn checks(&self, checks: Vec<Check>) -> Result<Vec<CheckResult>, LabError> {

@@ -8,7 +8,7 @@ use perbuck_core::units::{duration_text, thousands, total};
 
 use super::levels::phases_text;
 use super::open_loop::completed;
-use super::{Context, paragraph};
+use super::{Context, paragraph, storage};
 use crate::document::{Block, Table};
 use crate::escape::clean;
 use crate::number::{ABSENT, bytes, fixed, list, measured, or_absent, short_percent, significant_decimals, utc};
@@ -29,6 +29,8 @@ pub(super) fn section(all: &Context<'_>) -> Vec<Block> {
     }
     let mut blocks = vec![paragraph(when(all))];
     blocks.extend(fact_blocks(all));
+    blocks.extend(storage::size_of_data(all));
+    blocks.extend(storage::reads(all));
     blocks.extend(machine_time(all));
     blocks.extend(parts_time(all));
     blocks.extend(servers_shares(all));

@@ -26,6 +26,7 @@ mod published;
 mod regression;
 mod scaling;
 mod steady;
+mod storage;
 mod system;
 mod trace;
 mod tradeoff;

@@ -14,8 +14,8 @@ use perbuck_core::metric::{Counted, Metric, Period, RecordedMetric, TPS};
 use perbuck_core::plan::{TrialKey, trial_seed};
 use perbuck_core::rng::OpRng;
 use perbuck_core::run_record::{
-    ErrorRecord, Flag, Health, HistogramRecord, HostRecord, LoadRecord, Measured, RunRecord, StatementCounts, TargetRecord,
-    TransactionRecord, WorkloadRecord,
+    DataSize, ErrorRecord, Flag, Health, HistogramRecord, HostRecord, LoadRecord, Measured, Prewarmed, RunRecord,
+    StatementCounts, TargetRecord, TransactionRecord, WorkloadRecord,
 };
 use perbuck_core::study::Study;
 use perbuck_core::units::{MicroUsd, unit_price_text};
@@ -42,7 +42,7 @@ arch = "aarch64"
 target = "mysql://root@arm.example:4000/test"
 replication_factor = 3
 node = [
-  { role = "tidb", instance = "c6g.2xlarge", count = 3 },
+  { role = "tidb", instance = "c6g.2xlarge", count = 3, volume = { kind = "gp3", size_gb = 500 } },
   { role = "client", instance = "c5.4xlarge", priced = false },
 ]
 [[contender]]
@@ -237,6 +237,18 @@ pub fn record(study: &Study, key: &TrialKey, position: u32) -> RunRecord {
             data: "reloaded".into(),
             rows_before: rows(300_000),
             rows_after: rows(300_000 + u64::from(key.connections)),
+            data_size: tpcc.then_some(DataSize {
+                tables_bytes: Some(900 << 20),
+                indexes_bytes: Some(100 << 20),
+                store_bytes: None,
+            }),
+            prewarm: tpcc.then(|| Prewarmed {
+                what: "tables".into(),
+                passes: if key.contender == "arm" { 2 } else { 3 },
+                took_ns: 3_200_000_000,
+                pages_read: Some(if key.contender == "arm" { 0 } else { 6_050 }),
+                bytes_read: None,
+            }),
             metric: RecordedMetric::Declared(if tpcc { &TPMC } else { &TPS }.clone()),
         },
         target: TargetRecord {
@@ -247,8 +259,13 @@ pub fn record(study: &Study, key: &TrialKey, position: u32) -> RunRecord {
                 ("tidb_enable_1pc".into(), "ON".into()),
                 ("tidb_mem_quota_query".into(), text("1073741824", "2147483648")),
             ]),
-            server_counters: BTreeMap::new(),
+            server_counters: if tpcc {
+                [("server_pages_read".into(), if key.contender == "arm" { 0 } else { 4_000 })].into()
+            } else {
+                BTreeMap::new()
+            },
             server_cpu_ns: None,
+            page_memory_bytes: Some(4 << 30),
             work: None,
             observed: Vec::new(),
         },

@@ -4,7 +4,7 @@ use std::ops::RangeInclusive;
 
 use crate::arrivals::Arrivals;
 use crate::load_model::{HIGHEST_PER_S, Phase, PhaseLoad};
-use crate::study::{NO_LIMIT_NS, Sweep};
+use crate::study::{NO_LIMIT_NS, Prewarm, Sweep};
 use crate::toml_reader::Section;
 
 use super::{MANY, word};
@@ -21,6 +21,7 @@ impl Default for Sweep {
             trials: 5,
             deployments: 1,
             cooldown_ns: 0,
+            prewarm: None,
             workers: None,
             max_attempts: 10,
             events: None,
@@ -56,12 +57,17 @@ pub(super) fn read_sweep(s: &Section<'_>) -> Option<Sweep> {
     sweep.trials = s.count("trials", TRIALS).unwrap_or(sweep.trials);
     sweep.deployments = s.count("deployments", 1..=99).unwrap_or(sweep.deployments);
     sweep.cooldown_ns = s.duration_ns("cooldown").map_or(0, |ns| ns.value);
+    sweep.prewarm = read_prewarm(s);
     sweep.workers = s.count("workers", 1..=4096);
     sweep.max_attempts = s.count("max_attempts", 1..=1000).unwrap_or(sweep.max_attempts);
     sweep.phases = phases?;
     one_load(s, &mut sweep, counts.as_deref(), has_phases);
     s.finish();
     Some(sweep)
+}
+
+fn read_prewarm(s: &Section<'_>) -> Option<Prewarm> {
+    word(s, "prewarm", &[Prewarm::Tables, Prewarm::Indexes].map(|what| (what.word(), what)))
 }
 
 /// Trials of a point.
@@ -82,6 +88,7 @@ pub(super) struct Own {
     warmup_ns: Option<u64>,
     duration_ns: Option<u64>,
     trials: Option<u32>,
+    prewarm: Option<Prewarm>,
 }
 
 pub(super) fn read_own(s: &Section<'_>) -> Own {
@@ -93,15 +100,16 @@ pub(super) fn read_own(s: &Section<'_>) -> Own {
         warmup_ns: s.duration_ns("warmup").map(|ns| ns.value),
         duration_ns,
         trials: s.count("trials", TRIALS),
+        prewarm: read_prewarm(s),
     }
 }
 
 impl Own {
     /// The sweep of a workload, on this line; `None` where it has nothing of its own.
     pub(super) fn over(self, root: &Section<'_>, sweep: &Sweep, line: usize) -> Option<Sweep> {
-        let Self { connections, rates_per_s, warmup_ns, duration_ns, trials } = self;
+        let Self { connections, rates_per_s, warmup_ns, duration_ns, trials, prewarm } = self;
         let points = connections.is_some() || rates_per_s.is_some();
-        if !points && warmup_ns.is_none() && duration_ns.is_none() && trials.is_none() {
+        if !points && warmup_ns.is_none() && duration_ns.is_none() && trials.is_none() && prewarm.is_none() {
             return None;
         }
         let report = |message: &str, help: &str| root.file().report(line, message, help);
@@ -121,6 +129,7 @@ impl Own {
             warmup_ns: warmup_ns.unwrap_or(sweep.warmup_ns),
             duration_ns: duration_ns.unwrap_or(sweep.duration_ns),
             trials: trials.unwrap_or(sweep.trials),
+            prewarm: prewarm.or(sweep.prewarm),
             ..sweep.clone()
         })
     }
