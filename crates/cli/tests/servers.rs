@@ -4,6 +4,8 @@
 #[path = "servers/articles.rs"]
 mod articles;
 mod common;
+#[path = "servers/factors.rs"]
+mod factors;
 
 use std::fs;
 use std::path::PathBuf;

@@ -105,8 +105,8 @@ impl<'a> Session<'a> {
         self.leases.held()?;
         let study = &self.inputs.study;
         let workload = &study.workloads[stage % study.workloads.len()];
-        let place = (stage / study.workloads.len(), workload);
-        self.servers.put((study, self.inputs.registry), place, self.stop, progress)?;
+        let contender = (stage / study.workloads.len(), workload);
+        self.servers.put((study, self.inputs.registry), contender, self.stop, progress)?;
         let data = self.reset(&stages[stage], (&key.contender, block), progress)?;
         let known = self.rows.remove(&stage).filter(|_| data != RELOADED);
         let rows_before = Some(known.map_or_else(|| stages[stage].data.rows(), Ok)?);

@@ -77,7 +77,7 @@ fn a_repetition_has_the_points_of_its_article_and_no_more() {
 }
 
 #[test]
-fn every_article_is_ready_to_be_repeated_and_asked_again_today() {
+fn every_article_can_be_repeated_and_its_question_asked_today() {
     for [printed, repeated, today] in ARTICLES {
         for text in [repeated, today] {
             let files = perbuck_core::study::files_named(text).into_iter().map(|name| (name.value, printed.to_owned())).collect();

@@ -6,7 +6,7 @@ use perbuck_core::units::thousands;
 use super::{Context, labels};
 use crate::document::{Block, Cell, Figure, Panels, SystemPanel, SystemRole, SystemVolume, Table};
 use crate::escape::clean;
-use crate::number::{bytes, counted, fixed, list, or_absent};
+use crate::number::{ABSENT, bytes, counted, fixed, list, or_absent};
 
 /// Picture and tables; nothing for a study that names no machines.
 pub(super) fn blocks(all: &Context<'_>) -> Vec<Block> {
@@ -126,7 +126,9 @@ fn volume_table(study: &Study) -> Option<Table> {
     let mut table = Table::new("What each volume can do: what is bought, or what its size includes", "Volume | #IOPS | #MiB/s");
     for volume in study.contenders.iter().flat_map(|c| &c.nodes).flat_map(|n| &n.volumes) {
         let cells = volume_cells(volume);
-        if !table.rows.iter().any(|row| row.cells == cells) {
+        // One of which nothing is known is in the picture.
+        let known = cells[1..].iter().any(|cell| cell.text != ABSENT);
+        if known && !table.rows.iter().any(|row| row.cells == cells) {
             table.add(cells);
         }
     }

@@ -9,7 +9,7 @@ use crate::stats::Interval;
 
 /// Where a contender passes another.
 pub(super) struct Crossing {
-    /// Connections from which it stays ahead; infinite where it is behind at the last point.
+    /// Connections from which it stays ahead; infinite where it is not ahead at the last point.
     pub(super) from: f64,
     /// The interval; an infinite end lies beyond the last point. `None` where a point has a single trial.
     pub(super) interval: Option<Interval>,
