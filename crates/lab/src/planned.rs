@@ -199,11 +199,16 @@ fn data_sets(inputs: &Inputs) -> Vec<DataSet> {
     sets
 }
 
+/// Contender, kind and database: who has tables, and which.
+type Tables<'a> = (&'a str, &'a str, Option<&'a str>);
+
+/// The block of the last trial on some tables, and who has written to them since the last load.
+type LastUse<'a> = ((u32, u32), Option<&'a str>);
+
 /// A sentence for each workload that only reads, and in some trial finds its tables as another one has changed them.
 pub(crate) fn reads_after_writes(inputs: &Inputs, trials: &[TrialKey]) -> Vec<String> {
     let study = &inputs.study;
-    // By contender and tables: the block of the last trial, and who has written since the last load.
-    let mut seen: BTreeMap<(&str, &str, Option<&str>), ((u32, u32), Option<&str>)> = BTreeMap::new();
+    let mut seen: BTreeMap<Tables<'_>, LastUse<'_>> = BTreeMap::new();
     let mut found: Vec<(&str, &str)> = Vec::new();
     for key in trials {
         let Some((spec, plan)) = study.workloads.iter().zip(&inputs.plans).find(|(spec, _)| spec.name == key.workload) else {

@@ -168,7 +168,7 @@ impl Measured<'_> {
         let linear = |(i, point): (usize, &PointResult)| {
             // A name for the point where its trials share nothing with those of others.
             let own = if self.independent { 1 + (w.unwrap_or(0) * result.points.len() + i) as u32 } else { 0 };
-            Some(Linear::mean(&point.trials(), own)?)
+            Linear::mean(&point.trials(), own)
         };
         let all: Vec<_> = mine.filter_map(|(i, point)| Some((point, linear((i, point))?))).collect();
         if all.is_empty() { Err(format!("{contender} was not measured with {workload}")) } else { Ok(all) }
