@@ -12,6 +12,7 @@ mod models;
 mod objective;
 mod overall;
 mod points;
+mod rates;
 mod refusals;
 mod regression;
 mod replay;
@@ -29,6 +30,7 @@ pub use findings::{
 pub use judge::judge;
 pub use machines::{declares_machine, other_machine, other_machines};
 pub use models::{Advantage, Models, Scope};
+pub use rates::{KindResult, PointRates, Rate, StatementSplit};
 pub use regression::{Change, Compared, Regression, Side, regression};
 pub use replay::replay;
 pub(crate) use result::first_schema;

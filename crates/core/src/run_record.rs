@@ -260,9 +260,29 @@ impl RunRecord {
     /// # Errors
     /// As [`Self::service`].
     pub fn latency(&self) -> Result<Histogram, String> {
-        let Some(open) = &self.measured.open_loop else { return self.service() };
-        let unfinished = open.unfinished.to_histogram().map_err(|e| format!("unfinished: {e}"))?;
-        self.added(unfinished, |t| &t.response)
+        self.added(self.unfinished()?, |t| self.times(t))
+    }
+
+    /// The same by kind, and what had not ended when the window closed, of which no kind is known.
+    ///
+    /// # Errors
+    /// As [`Self::service`].
+    pub fn latency_by_kind(&self) -> Result<(Vec<(&str, Histogram)>, Histogram), String> {
+        let mut kinds = Vec::new();
+        for (kind, t) in &self.measured.transactions {
+            kinds.push((kind.as_str(), self.times(t).to_histogram().map_err(|e| format!("{kind}: {e}"))?));
+        }
+        Ok((kinds, self.unfinished()?))
+    }
+
+    fn times<'t>(&self, t: &'t TransactionRecord) -> &'t HistogramRecord {
+        if self.measured.open_loop.is_some() { &t.response } else { &t.service }
+    }
+
+    /// How long those that were due and not ended when the window of an open loop closed had been due; empty in closed loop.
+    fn unfinished(&self) -> Result<Histogram, String> {
+        let Some(open) = &self.measured.open_loop else { return Ok(Histogram::new()) };
+        open.unfinished.to_histogram().map_err(|e| format!("unfinished: {e}"))
     }
 
     /// Reads a record.

@@ -19,6 +19,7 @@ use crate::units::{MicroUsd, Seed};
 
 mod findings;
 mod machines;
+mod rates;
 mod regression;
 mod verdicts;
 
