@@ -3,6 +3,7 @@
 //! From trials to points ([`points`]), from points to the values and ratios of a workload ([`workload`]), from workloads to one
 //! answer ([`overall`]). What a ratio and its interval are is in [`crate::stats`]; what follows from them in [`judge`].
 
+mod builds;
 mod clock;
 mod findings;
 mod imported;
@@ -23,6 +24,7 @@ use crate::bill::Bill;
 use crate::run_record::RunRecord;
 use crate::stats::Design;
 use crate::study::Study;
+pub use builds::other_build;
 pub use findings::{
     Cheapest, Control, Kept, KeptPrice, LatencyInterval, Layout, Noise, Objective, ObjectiveLatency, Outlier, Overall,
     OverallPrice, TrialPosition, Without,
@@ -66,6 +68,7 @@ pub fn compare(study: &Study, records: &[RunRecord], bills: &[Bill], insist: &[S
         workloads.push(workload::measured(study, spec, records, bills, layout.design).map_err(|r| vec![r])?);
     }
     let mut remarks = machines::remarks(study, records);
+    remarks.extend(builds::remarks(study, records));
     remarks.extend(refusals::remarks(records));
     remarks.extend(refusals::incomplete_blocks(study, records, layout.design));
     remarks.extend(imported::remarks(study, records));

@@ -4,6 +4,7 @@
 //! contradict itself. No type here can hold a credential.
 
 mod audit;
+mod build;
 mod flag;
 mod imported;
 mod measured;
@@ -24,6 +25,7 @@ use crate::metric::{Counted, Metric, RecordedMetric};
 use crate::plan::TrialKey;
 use crate::units::{Seed, total};
 pub use audit::{AuditValue, Judgement};
+pub use build::Build;
 pub use flag::Flag;
 pub use imported::Imported;
 pub use measured::{
@@ -178,6 +180,9 @@ pub struct TargetRecord {
     /// What is known of the machine that it ran on, by source; absent in records of older versions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub observed: Vec<Observed>,
+    /// Where the server's program comes from; absent where nothing of it is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub build: Option<Build>,
 }
 
 /// The machine that ran perbuck.

@@ -236,6 +236,7 @@ pub fn run_watched(
     let target = TargetRecord {
         work: Some(work),
         observed: task.stage.observed(&facts, context.host),
+        build: task.stage.has_build(&facts)?,
         ..target_record(task.stage, &facts, changes, server_cpu_ns)
     };
     let record = RunRecord {
@@ -354,5 +355,6 @@ fn target_record(
         server_cpu_ns,
         work: None,
         observed: Vec::new(),
+        build: None,
     }
 }

@@ -4,6 +4,7 @@
 //! judge (a workload's parameters, a target's address, an instance's price) keeps its line, so that the caller can
 //! report it with the same precision.
 
+mod build;
 mod changes;
 mod costs;
 mod published;
@@ -18,6 +19,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub use self::build::DeclaredBuild;
 pub use self::server::{ServerSpec, is_variable_name};
 pub use self::sweep::{NO_LIMIT_NS, Sweep};
 pub use self::transactions::TransactionChoice;
@@ -104,6 +106,8 @@ pub struct Contender {
     pub server: Option<ServerSpec>,
     /// Global settings of the target's servers that hold while its trials run, by name in lower case.
     pub server_settings: BTreeMap<String, Located<String>>,
+    /// Where the program of its server comes from, as declared.
+    pub build: Option<DeclaredBuild>,
     /// How its transactions work; what is not here is left to the server.
     pub transactions: Vec<Located<TransactionChoice>>,
     /// How long its servers may take to come to rest after a load, in nanoseconds; `None` is what the database needs.

@@ -65,6 +65,9 @@ fn facts(all: &Context<'_>) -> Facts {
         if let Some(n) = c.replication_factor {
             put(slot, 0, "copies of the data as declared".to_owned(), n.to_string());
         }
+        for (key, value) in c.build.iter().flat_map(|build| build.facts()) {
+            put(slot, 0, format!("build as declared: {key}"), clean(&value));
+        }
         for node in &c.nodes {
             put(slot, 1, format!("machines for {}", clean(&node.role)), format!("{} × {}", node.count, clean(&node.instance)));
         }
@@ -102,6 +105,18 @@ fn record_facts(r: &RunRecord, whose: &str) -> Vec<(u8, String, String)> {
     for seen in &t.observed {
         let part = seen.role.as_deref().map_or_else(|| "machine".to_owned(), |role| format!("machines of {}", clean(role)));
         put(3, &format!("server: {part} by {}", clean(&seen.source)), clean(&seen.text()));
+    }
+    if let Some(build) = &t.build {
+        let instructions = Some(build.instructions_text()).filter(|text| !text.is_empty());
+        let told = [
+            ("commit", &build.commit),
+            ("compiler", &build.compiler),
+            ("build id of its program", &build.build_id),
+            ("instructions in its program", &instructions),
+        ];
+        told.iter().filter_map(|(name, value)| Some((name, value.as_ref()?))).for_each(|(name, value)| {
+            put(3, &format!("server: {name}"), clean(value));
+        });
     }
     for (name, value) in &t.variables {
         put(4, &format!("variable {}", clean(name)), clean(value));

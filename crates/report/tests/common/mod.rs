@@ -251,6 +251,7 @@ pub fn record(study: &Study, key: &TrialKey, position: u32) -> RunRecord {
             server_cpu_ns: None,
             work: None,
             observed: Vec::new(),
+            build: None,
         },
         host: host(),
         measured: Measured {
