@@ -67,14 +67,9 @@ fn rate(rate: &Rate, decimals: usize) -> Cell {
     Cell::noted(fixed(rate.mean, decimals), rate.interval.map(|i| range(i, decimals)).unwrap_or_default())
 }
 
+/// Its interval is in the data; every table of percentiles shows them alone.
 fn p95(kind: &KindResult, bound: &str) -> Cell {
-    if kind.latency.max_ns == 0 {
-        return absent();
-    }
-    let interval = kind.latency_interval.map(|i| i.p95_ns);
-    let text = |ns: f64| duration_text(ns.round() as u64);
-    let note = interval.map(|i| format!("{}–{}", text(i.low), text(i.high))).unwrap_or_default();
-    Cell::noted(format!("{bound}{}", duration_text(kind.latency.p95_ns)), note)
+    if kind.latency.max_ns == 0 { absent() } else { Cell::new(format!("{bound}{}", duration_text(kind.latency.p95_ns))) }
 }
 
 /// Statements per transaction by workload and contender, from the lowest to the highest of its points; `None` where none is counted.
