@@ -268,16 +268,16 @@ impl RunRecord {
         self.added(self.unfinished()?, |t| self.times(t))
     }
 
-    /// The same by kind, and what had not ended when the window closed, of which no kind is known.
+    /// The same by kind, without [`Self::unfinished`], of which no kind is known.
     ///
     /// # Errors
     /// As [`Self::service`].
-    pub fn latency_by_kind(&self) -> Result<(Vec<(&str, Histogram)>, Histogram), String> {
+    pub fn latency_by_kind(&self) -> Result<Vec<(&str, Histogram)>, String> {
         let mut kinds = Vec::new();
         for (kind, t) in &self.measured.transactions {
             kinds.push((kind.as_str(), self.times(t).to_histogram().map_err(|e| format!("{kind}: {e}"))?));
         }
-        Ok((kinds, self.unfinished()?))
+        Ok(kinds)
     }
 
     fn times<'t>(&self, t: &'t TransactionRecord) -> &'t HistogramRecord {
@@ -285,7 +285,10 @@ impl RunRecord {
     }
 
     /// How long those that were due and not ended when the window of an open loop closed had been due; empty in closed loop.
-    fn unfinished(&self) -> Result<Histogram, String> {
+    ///
+    /// # Errors
+    /// As [`Self::service`].
+    pub fn unfinished(&self) -> Result<Histogram, String> {
         let Some(open) = &self.measured.open_loop else { return Ok(Histogram::new()) };
         open.unfinished.to_histogram().map_err(|e| format!("unfinished: {e}"))
     }

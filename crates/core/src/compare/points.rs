@@ -68,8 +68,9 @@ fn measured(study: &Study, contender: &str, level: u32, trials: &[&RunRecord], m
     let mut kinds: BTreeMap<&str, Merged> = BTreeMap::new();
     let (mut failed, mut retries) = (0, 0);
     for record in trials {
-        let (by_kind, mut whole) = record.latency_by_kind().map_err(|e| format!("{}: {e}", record.key.path()))?;
-        for (kind, times) in by_kind {
+        let failed_at = |e: String| format!("{}: {e}", record.key.path());
+        let mut whole = record.unfinished().map_err(failed_at)?;
+        for (kind, times) in record.latency_by_kind().map_err(failed_at)? {
             whole.merge(&times);
             kinds.entry(kind).or_default().add(&times);
         }

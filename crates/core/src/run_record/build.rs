@@ -40,9 +40,16 @@ impl Build {
         }
     }
 
-    /// Its instructions in words: `124 × crc32, no pclmulqdq`.
-    pub fn instructions_text(&self) -> String {
+    /// What is known of it, by name.
+    pub fn facts(&self) -> Vec<(&'static str, String)> {
         let one = |(name, count): (&String, &u64)| if *count == 0 { format!("no {name}") } else { format!("{count} × {name}") };
-        self.instructions.iter().map(one).collect::<Vec<_>>().join(", ")
+        let instructions = self.instructions.iter().map(one).collect::<Vec<_>>().join(", ");
+        let all = [
+            ("commit", self.commit.clone()),
+            ("compiler", self.compiler.clone()),
+            ("build id of its program", self.build_id.clone()),
+            ("instructions in its program", Some(instructions).filter(|text| !text.is_empty())),
+        ];
+        all.into_iter().filter_map(|(name, value)| Some((name, value?))).collect()
     }
 }

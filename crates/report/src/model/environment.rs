@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use perbuck_core::arrivals::Arrivals;
-use perbuck_core::run_record::{Imported, RunRecord, ServerWork};
+use perbuck_core::run_record::{Build, Imported, RunRecord, ServerWork};
+use perbuck_core::study::DeclaredBuild;
 use perbuck_core::units::{duration_text, thousands, total};
 
 use super::levels::phases_text;
@@ -65,7 +66,7 @@ fn facts(all: &Context<'_>) -> Facts {
         if let Some(n) = c.replication_factor {
             put(slot, 0, "copies of the data as declared".to_owned(), n.to_string());
         }
-        for (key, value) in c.build.iter().flat_map(|build| build.facts()) {
+        for (key, value) in c.build.iter().flat_map(DeclaredBuild::facts) {
             put(slot, 0, format!("build as declared: {key}"), clean(&value));
         }
         for node in &c.nodes {
@@ -106,17 +107,8 @@ fn record_facts(r: &RunRecord, whose: &str) -> Vec<(u8, String, String)> {
         let part = seen.role.as_deref().map_or_else(|| "machine".to_owned(), |role| format!("machines of {}", clean(role)));
         put(3, &format!("server: {part} by {}", clean(&seen.source)), clean(&seen.text()));
     }
-    if let Some(build) = &t.build {
-        let instructions = Some(build.instructions_text()).filter(|text| !text.is_empty());
-        let told = [
-            ("commit", &build.commit),
-            ("compiler", &build.compiler),
-            ("build id of its program", &build.build_id),
-            ("instructions in its program", &instructions),
-        ];
-        told.iter().filter_map(|(name, value)| Some((name, value.as_ref()?))).for_each(|(name, value)| {
-            put(3, &format!("server: {name}"), clean(value));
-        });
+    for (name, value) in t.build.iter().flat_map(Build::facts) {
+        put(3, &format!("server: {name}"), clean(&value));
     }
     for (name, value) in &t.variables {
         put(4, &format!("variable {}", clean(name)), clean(value));

@@ -51,7 +51,7 @@ fn kinds(all: &Context<'_>, w: &WorkloadResult) -> Option<Table> {
                     let against = one.as_ref().and_then(|k| k.throughput.ratio);
                     cells.push(against.map_or_else(absent, |r| Cell::noted(ratio(&r), ratio_interval(&r))));
                 }
-                cells.push(one.as_ref().map_or_else(absent, |k| p95(k, &bound)));
+                cells.push(one.as_ref().map_or_else(absent, |k| p95(k, bound)));
             }
             table.add(cells);
         }

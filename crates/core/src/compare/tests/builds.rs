@@ -55,6 +55,18 @@ fn builds_that_differ_in_words_alone_or_in_fact_alone_are_remarked() {
 }
 
 #[test]
+fn trials_of_one_contender_on_two_builds_are_remarked() {
+    let mut records = records();
+    let mut x86: Vec<&mut RunRecord> = records.iter_mut().filter(|r| r.key.contender == "x86").collect();
+    for (r, id) in x86.iter_mut().zip(["aa", "aa", "bb"]) {
+        r.target.build = told("", "", id).known();
+    }
+    let remarks = compare(&study(), &records, &[], &[]).unwrap().remarks;
+    let found = remarks.iter().find(|r| r.text == "trials of one contender differ in the build of the database").unwrap();
+    assert_eq!(found.trials, 1, "those without a known build differ from none");
+}
+
+#[test]
 fn a_declared_build_is_read_and_its_digits_are_checked() {
     let with = |keys: &str| STUDY.replacen("[[contender]]", &format!("[[contender]]\nbuild = {{ {keys} }}"), 1);
     let read =
