@@ -110,6 +110,11 @@ fn hold(tables: &BTreeMap<String, Vec<Row>>, mut comparison: Value) -> usize {
                 key.as_object_mut().unwrap().extend(outlier["position"].as_object().unwrap().clone());
                 holds(rows("trials"), &key, &json!({ "outlier": outlier }));
             }
+            for kind in point.get("kinds").is_some().then(|| taken(&mut point, "kinds")).into_iter().flatten() {
+                let mut key = key.clone();
+                key["kind"] = kind["kind"].clone();
+                holds(rows("kinds"), &key, &kind);
+            }
             holds(rows("points"), &key, &point);
         }
         for mut contender in taken(w, "contenders") {

@@ -4,6 +4,7 @@
 //! answer ([`overall`]). What a ratio and its interval are is in [`crate::stats`]; what follows from them in [`judge`].
 
 mod beside;
+mod builds;
 mod claims;
 mod clock;
 mod factors;
@@ -15,6 +16,7 @@ mod models;
 mod objective;
 mod overall;
 mod points;
+mod rates;
 mod refusals;
 mod regression;
 mod replay;
@@ -27,6 +29,7 @@ use crate::run_record::RunRecord;
 use crate::stats::Design;
 use crate::study::Study;
 pub use beside::{Agreement, Beside, BesideRow};
+pub use builds::other_build;
 pub use claims::{ClaimResult, Outcome};
 pub use factors::{FactorChange, FactorResult};
 pub use findings::{
@@ -36,6 +39,7 @@ pub use findings::{
 pub use judge::judge;
 pub use machines::{declares_machine, other_machine, other_machines};
 pub use models::{Advantage, Models, Scope};
+pub use rates::{KindResult, PointRates, Rate, StatementSplit};
 pub use regression::{Change, Compared, Regression, Side, regression};
 pub use replay::replay;
 pub(crate) use result::first_schema;
@@ -71,6 +75,7 @@ pub fn compare(study: &Study, records: &[RunRecord], bills: &[Bill], insist: &[S
         workloads.push(workload::measured(study, spec, records, bills, layout.design).map_err(|r| vec![r])?);
     }
     let mut remarks = machines::remarks(study, records);
+    remarks.extend(builds::remarks(study, records));
     remarks.extend(refusals::remarks(records));
     remarks.extend(refusals::incomplete_blocks(study, records, layout.design));
     remarks.extend(imported::remarks(study, records));

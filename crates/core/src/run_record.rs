@@ -4,6 +4,7 @@
 //! contradict itself. No type here can hold a credential.
 
 mod audit;
+mod build;
 mod flag;
 mod imported;
 mod measured;
@@ -25,6 +26,7 @@ use crate::metric::{Counted, Metric, RecordedMetric};
 use crate::plan::TrialKey;
 use crate::units::{Seed, total};
 pub use audit::{AuditValue, Judgement};
+pub use build::Build;
 pub use flag::Flag;
 pub use imported::Imported;
 pub use measured::{
@@ -189,6 +191,9 @@ pub struct TargetRecord {
     /// What is known of the machine that it ran on, by source; absent in records of older versions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub observed: Vec<Observed>,
+    /// Where the server's program comes from; absent where nothing of it is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub build: Option<Build>,
 }
 
 /// The machine that ran perbuck.
@@ -271,9 +276,32 @@ impl RunRecord {
     /// # Errors
     /// As [`Self::service`].
     pub fn latency(&self) -> Result<Histogram, String> {
-        let Some(open) = &self.measured.open_loop else { return self.service() };
-        let unfinished = open.unfinished.to_histogram().map_err(|e| format!("unfinished: {e}"))?;
-        self.added(unfinished, |t| &t.response)
+        self.added(self.unfinished()?, |t| self.times(t))
+    }
+
+    /// The same by kind, without [`Self::unfinished`], of which no kind is known.
+    ///
+    /// # Errors
+    /// As [`Self::service`].
+    pub fn latency_by_kind(&self) -> Result<Vec<(&str, Histogram)>, String> {
+        let mut kinds = Vec::new();
+        for (kind, t) in &self.measured.transactions {
+            kinds.push((kind.as_str(), self.times(t).to_histogram().map_err(|e| format!("{kind}: {e}"))?));
+        }
+        Ok(kinds)
+    }
+
+    fn times<'t>(&self, t: &'t TransactionRecord) -> &'t HistogramRecord {
+        if self.measured.open_loop.is_some() { &t.response } else { &t.service }
+    }
+
+    /// How long those that were due and not ended when the window of an open loop closed had been due; empty in closed loop.
+    ///
+    /// # Errors
+    /// As [`Self::service`].
+    pub fn unfinished(&self) -> Result<Histogram, String> {
+        let Some(open) = &self.measured.open_loop else { return Ok(Histogram::new()) };
+        open.unfinished.to_histogram().map_err(|e| format!("unfinished: {e}"))
     }
 
     /// Reads a record.

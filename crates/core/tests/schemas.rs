@@ -15,7 +15,7 @@ use perbuck_core::histogram::Histogram;
 use perbuck_core::metric::{Counted, Metric, Period, RecordedMetric};
 use perbuck_core::plan::TrialKey;
 use perbuck_core::run_record::{
-    BootTime, DataSize, ErrorRecord, Flag, Gap, Health, HistogramRecord, HostRecord, Interval, LoadRecord, Measured,
+    BootTime, Build, DataSize, ErrorRecord, Flag, Gap, Health, HistogramRecord, HostRecord, Interval, LoadRecord, Measured,
     NetworkRecord, Observed, Percents, Prewarmed, ProcessorTime, ProcessorTimes, RECORD_SCHEMA, RunRecord, ServerWork,
     StatementCounts, TargetRecord, TransactionRecord, WindowEdges, WorkloadRecord,
 };
@@ -103,6 +103,12 @@ fn example_target() -> TargetRecord {
                 ..Observed::default()
             },
         ],
+        build: Some(Build {
+            commit: Some("d3a8b1c".into()),
+            compiler: Some("go1.21.10".into()),
+            build_id: Some("3f2a9c".into()),
+            instructions: BTreeMap::from([("LSE atomics".into(), 124)]),
+        }),
     }
 }
 

@@ -57,8 +57,10 @@ impl<'a> Session<'a> {
         progress: &mut dyn Progress,
     ) -> Result<Self, LabError> {
         let leases = Leases::take(&inputs.study, stages, stop, progress)?;
-        for stage in stages.iter().filter(|stage| !stage.transactions.is_empty()) {
-            stage.has_transactions(&stage.server.facts()?)?;
+        for stage in stages.iter().filter(|stage| !stage.transactions.is_empty() || stage.build.is_some()) {
+            let facts = stage.server.facts()?;
+            stage.has_build(&facts)?;
+            stage.has_transactions(&facts)?;
         }
         let globals = Globals::start(&inputs.study, stages, root, stop, progress)?;
         let (rows, sizes, prewarmed, states) = Default::default();

@@ -6,8 +6,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use perbuck_core::run_record::{AuditValue, HostRecord, Measured, Observed};
-use perbuck_core::study::{Contender, Reset, ServerSpec, Study, TransactionChoice, WorkloadSpec};
+use perbuck_core::compare::other_build;
+use perbuck_core::run_record::{AuditValue, Build, HostRecord, Measured, Observed};
+use perbuck_core::study::{Contender, DeclaredBuild, Reset, ServerSpec, Study, TransactionChoice, WorkloadSpec};
 use perbuck_core::units::Seed;
 use perbuck_database::dialect::{Dialect, Feature};
 use perbuck_database::registry::DriverAction;
@@ -72,6 +73,8 @@ pub struct Stage {
     pub tables: Vec<String>,
     /// The variables of terminals that make transactions as the study asks: its key, the variable and its value.
     pub transactions: Vec<(&'static str, &'static str, String)>,
+    /// Where the program of its server comes from, as the study declares it.
+    pub build: Option<DeclaredBuild>,
     /// How far back terminals read.
     pub staleness: Duration,
     /// How long its servers may take to come to rest after a load, where the study says so.
@@ -92,6 +95,23 @@ impl Stage {
     pub(crate) fn observed(&self, facts: &TargetFacts, host: &HostRecord) -> Vec<Observed> {
         let here = (self.local || facts.local_pid.is_some()).then(|| perbuck_observe::machine(host));
         facts.observed.iter().cloned().chain(here).collect()
+    }
+
+    /// Where its server's program comes from: what the server says, and its file where that is on this machine.
+    ///
+    /// # Errors
+    /// That it is another one than the study declares.
+    pub(crate) fn has_build(&self, facts: &TargetFacts) -> Result<Option<Build>, LabError> {
+        let program = facts.local_pid.map(perbuck_observe::build_of).unwrap_or_default();
+        let build = facts.build.clone().or(program);
+        let other = self.build.as_ref().and_then(|declared| other_build(declared, &build));
+        match other {
+            Some(text) => Err(LabError::refused(
+                format!("{}: {text}", self.title),
+                "correct `build` of the contender, or run what it declares",
+            )),
+            None => Ok(build.known()),
+        }
     }
 
     /// Makes sure that terminals have the transactions that the study asks for, by the variables of one that were read back.
@@ -277,6 +297,7 @@ impl<D: Driver> BenchmarkAction for WithBenchmark<'_, D> {
             lease_file: target.lease_file(),
             tables,
             transactions: transactions(contender, dialect),
+            build: contender.build.clone(),
             staleness: staleness(contender),
             wait_ready: contender.wait_ready_ns.as_ref().map(|ns| Duration::from_nanos(ns.value)),
             tiflash_replicas: contender.tiflash_replicas.as_ref().map(|n| n.value),

@@ -240,6 +240,7 @@ pub fn run_watched(
     let target = TargetRecord {
         work: Some(work),
         observed: task.stage.observed(&facts, context.host),
+        build: task.stage.has_build(&facts)?,
         ..target_record(task.stage, &facts, changes, server_cpu_ns)
     };
     let record = RunRecord {
@@ -361,5 +362,6 @@ fn target_record(
         page_memory_bytes: facts.page_memory_bytes,
         work: None,
         observed: Vec::new(),
+        build: None,
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::future::Future;
 use std::sync::Arc;
 
-pub use perbuck_core::run_record::{DataSize, Observed, ServerWork, arch};
+pub use perbuck_core::run_record::{Build, DataSize, Observed, ServerWork, arch};
 
 use crate::error::{DriverError, ErrorClass};
 use crate::preflight::HostFacts;
@@ -81,6 +81,8 @@ pub struct TargetFacts {
     pub on_this_machine: bool,
     /// What the server says of the machine that it runs on.
     pub observed: Vec<Observed>,
+    /// What the server says of its build.
+    pub build: Build,
     /// What makes it a server for functional tests alone, if it is one.
     pub functional: Option<String>,
 }

@@ -1,4 +1,4 @@
-//! What can be seen of the machine and its processes: facts of the host, the emulator if there is one, and CPU times.
+//! What can be seen of the machine and its processes: facts of the host, the emulator if there is one, CPU times, and builds of programs.
 //!
 //! Everything here reads the running system (`/proc`, `uname`, `getrusage`); what is read is parsed by pure functions.
 //! Nothing fails: a fact that the system does not tell is absent, zero or the word "unknown", as each item says.
@@ -23,6 +23,7 @@ mod file_system;
 mod host;
 mod process;
 mod processors;
+mod program;
 mod withheld;
 
 pub use boot::since_boot;
@@ -31,4 +32,5 @@ pub use file_system::{Room, file_system, room};
 pub use host::{host, machine};
 pub use process::{ProcessId, host_name, still_runs, this_process};
 pub use processors::{Processors, Share, processors};
+pub use program::build_of;
 pub use withheld::{Withheld, withheld};

@@ -16,7 +16,7 @@ use crate::sheet::{harmless, quoted};
 /// A table of one kind of row.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DataTable {
-    /// Its name: `trials`, `points`, `verdicts`, `prices`, `bills` or `notes`.
+    /// Its name: `trials`, `points`, `kinds`, `verdicts`, `prices`, `bills` or `notes`.
     pub name: &'static str,
     /// The names of its columns.
     pub columns: Vec<String>,
@@ -43,9 +43,10 @@ pub enum DataValue {
 const MONEY: [&str; 3] = ["monthly", "total", "unit_price"];
 
 /// The columns that come first, in this order; the others follow by name.
-const FIRST: [&str; 34] = [
+const FIRST: [&str; 35] = [
     "workload",
     "contender",
+    "kind",
     "region",
     "scenario",
     "level",
@@ -89,13 +90,15 @@ type Fields = BTreeMap<String, DataValue>;
 /// None that a comparison of this program can cause: its JSON could not be made.
 pub fn tables(comparison: &Comparison, records: &[RunRecord]) -> Result<Vec<DataTable>, serde_json::Error> {
     let mut rest = serde_json::to_value(comparison)?;
-    let [mut trials, mut points, mut verdicts, mut prices] = [const { Vec::new() }; 4];
+    let [mut trials, mut points, mut kinds, mut verdicts, mut prices] = [const { Vec::new() }; 5];
     for (i, mut w) in taken(&mut rest, "workloads").into_iter().enumerate() {
         let workload = w["workload"].clone();
         let unit = comparison.workloads.get(i).map_or(Value::Null, |w| json!(w.metric.label));
         let head = json!({ "workload": workload, "metric": unit });
         for mut point in taken(&mut w, "points") {
             trials.extend(trials_of(&head, &mut point, records));
+            let at = json!({ "contender": point["contender"], "level": point["level"] });
+            kinds.extend(taken(&mut point, "kinds").iter().map(|kind| fields(&[&head, &at, kind])));
             points.push(fields(&[&head, &point]));
         }
         for mut contender in taken(&mut w, "contenders") {
@@ -123,9 +126,18 @@ pub fn tables(comparison: &Comparison, records: &[RunRecord]) -> Result<Vec<Data
         Fields::from([("what".to_owned(), DataValue::Text(what)), ("value".to_owned(), value)])
     };
     let notes = explained().into_iter().chain(fields(&[&rest])).map(note).collect();
-    let all =
-        [("trials", trials), ("points", points), ("verdicts", verdicts), ("prices", prices), ("bills", bills), ("notes", notes)];
-    Ok(all.map(|(name, rows)| table(name, rows)).into())
+    let all = [
+        ("trials", trials),
+        ("points", points),
+        ("kinds", kinds),
+        ("verdicts", verdicts),
+        ("prices", prices),
+        ("bills", bills),
+        ("notes", notes),
+    ];
+    // Many workloads have one kind of transaction.
+    let all = all.into_iter().filter(|(name, rows)| *name != "kinds" || !rows.is_empty());
+    Ok(all.map(|(name, rows)| table(name, rows)).collect())
 }
 
 /// How to read the columns.

@@ -1,13 +1,16 @@
 //! From trials to points: values, their ratio to the baseline, latencies, and what stands out.
 
+use std::collections::BTreeMap;
+
 use super::findings::{LatencyInterval, ObjectiveLatency, Outlier, TrialPosition, Without};
 use super::judge::{Basis, judgement};
+use super::rates;
 use super::result::{Latency, PointResult};
 use crate::metric::{Better, Metric};
 use crate::parallel::in_parallel;
 use crate::run_record::{Flag, RunRecord};
 use crate::stats::{self, Design, Merged, Summarise, Trial};
-use crate::study::{Slo, Study};
+use crate::study::{Contender, Slo, Study};
 use crate::units::total;
 
 impl PointResult {
@@ -38,25 +41,40 @@ pub(super) fn points(
     metric: &Metric,
     design: Design,
 ) -> Result<Vec<PointResult>, String> {
-    let of_level = |level: &u32| study.contenders.iter().map(|c| (*level, c.name.as_str())).collect::<Vec<_>>();
-    let all: Vec<(u32, &str)> = levels.iter().flat_map(of_level).collect();
-    // Decoding the histograms of thousands of trials is most of the work of a comparison.
-    let mut points = in_parallel(&all, |(level, contender)| {
-        let mut trials: Vec<&RunRecord> =
-            records.iter().filter(|r| r.key.contender == *contender && r.key.level() == *level).copied().collect();
+    let trials_of = |level: u32, contender: &str| {
+        let mine = |r: &&&RunRecord| r.key.contender == contender && r.key.level() == level;
+        let mut trials: Vec<&RunRecord> = records.iter().filter(mine).copied().collect();
         trials.sort_by_key(|r| (r.key.deployment(), r.key.trial));
-        measured(study, contender, *level, &trials, metric)
-    })?;
-    points.chunks_mut(study.contenders.len().max(1)).for_each(|level| compare(study, level, metric.better, design));
+        trials
+    };
+    let of_level = |level: &u32| study.contenders.iter().map(|c| (*level, c.name.as_str())).collect::<Vec<_>>();
+    let names = levels.iter().flat_map(of_level);
+    let all: Vec<(u32, &str, Vec<&RunRecord>)> = names.map(|(level, name)| (level, name, trials_of(level, name))).collect();
+    // Decoding the histograms of thousands of trials is most of the work of a comparison.
+    let mut points = in_parallel(&all, |(level, contender, trials)| measured(study, contender, *level, trials, metric))?;
+    let contenders = study.contenders.len().max(1);
+    for (points, trials) in points.chunks_mut(contenders).zip(all.chunks(contenders)) {
+        compare(study, points, metric.better, design);
+        for (i, to) in compared(study) {
+            rates::compare(&mut points[i], [&trials[to].2, &trials[i].2], study.decision.confidence, design);
+        }
+    }
     Ok(points)
 }
 
 /// A point of trials, by itself.
 fn measured(study: &Study, contender: &str, level: u32, trials: &[&RunRecord], metric: &Metric) -> Result<PointResult, String> {
     let mut merged = Merged::default();
+    let mut kinds: BTreeMap<&str, Merged> = BTreeMap::new();
     let (mut failed, mut retries) = (0, 0);
     for record in trials {
-        merged.add(&record.latency().map_err(|e| format!("{}: {e}", record.key.path()))?);
+        let failed_at = |e: String| format!("{}: {e}", record.key.path());
+        let mut whole = record.unfinished().map_err(failed_at)?;
+        for (kind, times) in record.latency_by_kind().map_err(failed_at)? {
+            whole.merge(&times);
+            kinds.entry(kind).or_default().add(&times);
+        }
+        merged.add(&whole);
         failed = total(record.measured.transactions.values().map(|t| t.failed).chain([failed]));
         retries = total([retries, record.measured.retries]);
     }
@@ -71,6 +89,10 @@ fn measured(study: &Study, contender: &str, level: u32, trials: &[&RunRecord], m
     // Percentiles of some of the trials are not those of the point.
     let partly = trials.iter().any(|r| r.imported.is_some() && !r.has_latency());
     let merged = if partly { Merged::default() } else { merged };
+    if partly {
+        kinds.values_mut().for_each(|merged| *merged = Merged::default());
+    }
+    rates::fill(&mut point, trials, &kinds, study.decision.confidence);
     latencies(&mut point, &merged, study.decision.slo.as_ref(), study.decision.confidence);
     // The percentiles of a rate that was not kept are lower bounds, and grow with the length of the window.
     let overloaded = trials.iter().any(|r| r.flags.iter().any(|f| matches!(f, Flag::Overloaded { .. })));
@@ -102,12 +124,7 @@ pub(super) fn of_values(
 }
 
 fn latencies(point: &mut PointResult, merged: &Merged, slo: Option<&Slo>, confidence: f64) {
-    let found = merged.percentiles(&[50.0, 95.0, 99.0], confidence);
-    point.latency = Latency { p50_ns: found[0].ns, p95_ns: found[1].ns, p99_ns: found[2].ns, max_ns: merged.all().max_ns() };
-    point.latency_interval = match (found[0].interval, found[1].interval, found[2].interval) {
-        (Some(p50_ns), Some(p95_ns), Some(p99_ns)) => Some(LatencyInterval { p50_ns, p95_ns, p99_ns }),
-        _ => None,
-    };
+    (point.latency, point.latency_interval) = latency_of(merged, confidence);
     let Some(slo) = slo.filter(|_| merged.all().count() > 0) else { return };
     point.objective = merged.percentiles(&[slo.percentile], confidence).first().map(|found| ObjectiveLatency {
         ns: found.ns,
@@ -117,14 +134,27 @@ fn latencies(point: &mut PointResult, merged: &Merged, slo: Option<&Slo>, confid
     });
 }
 
+/// Percentiles of merged histograms with their intervals.
+pub(super) fn latency_of(merged: &Merged, confidence: f64) -> (Latency, Option<LatencyInterval>) {
+    let found = merged.percentiles(&[50.0, 95.0, 99.0], confidence);
+    let latency = Latency { p50_ns: found[0].ns, p95_ns: found[1].ns, p99_ns: found[2].ns, max_ns: merged.all().max_ns() };
+    let interval = match (found[0].interval, found[1].interval, found[2].interval) {
+        (Some(p50_ns), Some(p95_ns), Some(p99_ns)) => Some(LatencyInterval { p50_ns, p95_ns, p99_ns }),
+        _ => None,
+    };
+    (latency, interval)
+}
+
+/// Each contender that is compared, and with which: the baseline, or what a control repeats.
+fn compared(study: &Study) -> Vec<(usize, usize)> {
+    let to = |c: &Contender| c.control_of.as_ref().map_or(study.baseline, |of| study.position(of).unwrap_or(study.baseline));
+    study.contenders.iter().map(to).enumerate().filter(|(i, to)| i != to).collect()
+}
+
 /// Ratios and judgements of the points of one level: to the baseline, of an A/A control to what it repeats.
 pub(super) fn compare(study: &Study, points: &mut [PointResult], better: Better, design: Design) {
     let rule = &study.decision;
-    for (i, contender) in study.contenders.iter().enumerate() {
-        let to = contender.control_of.as_ref().map_or(study.baseline, |of| study.position(of).unwrap_or(study.baseline));
-        if i == to {
-            continue;
-        }
+    for (i, to) in compared(study) {
         let (base, mine) = (&points[to], &points[i]);
         let of = |a: Vec<Trial>, b: Vec<Trial>| stats::ratio(&[a], &[b], Summarise::Mean, rule.confidence, design);
         let estimate = of(base.trials(), mine.trials());

@@ -93,9 +93,12 @@ fn unlike_clients(a: &RunRecord, b: &RunRecord) -> Vec<&'static str> {
 /// What is not the same for two trials of one contender and workload, in words.
 fn differences(a: &RunRecord, b: &RunRecord) -> Vec<&'static str> {
     let machine = |r: &RunRecord| (r.host.arch.clone(), r.host.cpu_model.clone(), r.host.cpus);
+    // Of a record of an older version, or a server out of sight, no build is known.
+    let builds = a.target.build.as_ref().zip(b.target.build.as_ref());
     let checks = [
         (a.target.version != b.target.version, "the version of the database"),
         (a.target.variables != b.target.variables, "the settings of the database"),
+        (builds.is_some_and(|(a, b)| a != b), "the build of the database"),
         (machine(a) != machine(b), "the machine of the client"),
         (a.perbuck != b.perbuck, "the version of perbuck"),
         (a.workload.data_fingerprint != b.workload.data_fingerprint, "their data"),

@@ -13,7 +13,7 @@ use super::result::Judgement;
 use super::workload::metric_of;
 use super::{Refusal, Verdict};
 use crate::metric::{Metric, named};
-use crate::run_record::RunRecord;
+use crate::run_record::{Build, RunRecord};
 use crate::stats::{self, Design, Summarise, Trial};
 use crate::study::{Decision, Study, Summary};
 
@@ -227,6 +227,9 @@ fn facts(records: &[RunRecord]) -> Facts {
         put("environment", "perbuck".to_owned(), r.perbuck.clone());
         put("system", "driver".to_owned(), t.driver.clone());
         put("system", "version".to_owned(), t.version.clone());
+        for (name, value) in t.build.iter().flat_map(Build::facts) {
+            put("system", name.to_owned(), value);
+        }
         for (key, value) in &t.variables {
             put("system", format!("variable {key}"), value.clone());
         }

@@ -9,6 +9,7 @@ use super::claims::ClaimResult;
 use super::factors::FactorResult;
 use super::findings::{LatencyInterval, Layout, Noise, Objective, ObjectiveLatency, Outlier, Overall, TrialPosition, Without};
 use super::models::Models;
+use super::rates::{KindResult, PointRates};
 use crate::bill::Bill;
 use crate::metric::{Metric, named};
 use crate::stats::{Interval, Rank, Ratio};
@@ -72,8 +73,8 @@ impl Comparison {
     }
 
     /// A printed comparison and one of today as JSON, so that they can be compared. Where the printed one is of schema 1 its fields get
-    /// their names of today, and both lose the intervals of points, which were symmetric, the remarks, whose words have changed, and the
-    /// rules of amounts, which bills did not have.
+    /// their names of today, and both lose the intervals of points, which were symmetric, the remarks, whose words have changed, the
+    /// rules of amounts, which bills did not have, and the rates and kinds of points, which were not compared.
     pub fn comparable(printed: Value, mut today: Value) -> (Value, Value) {
         if printed.get("schema").is_some() {
             return (printed, today);
@@ -83,7 +84,11 @@ impl Comparison {
         for side in [&mut printed, &mut today] {
             let workloads = side.get_mut("workloads").and_then(Value::as_array_mut).into_iter().flatten();
             let points = workloads.filter_map(|w| w.get_mut("points").and_then(Value::as_array_mut)).flatten();
-            points.filter_map(|point| point.get_mut("interval")).for_each(|interval| *interval = Value::Null);
+            for point in points.filter_map(Value::as_object_mut) {
+                point.insert("interval".to_owned(), Value::Null);
+                point.remove("rates");
+                point.remove("kinds");
+            }
             let bills = side.get_mut("bills").and_then(Value::as_array_mut).into_iter().flatten();
             let lines = bills.filter_map(|b| b.get_mut("lines").and_then(Value::as_array_mut)).flatten();
             lines.filter_map(Value::as_object_mut).for_each(|line| drop(line.remove("amount")));
@@ -173,6 +178,12 @@ pub struct PointResult {
     /// The percentile of the latency objective; `None` where the study has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub objective: Option<ObjectiveLatency>,
+    /// Transactions and statements per second, whatever metric is compared; `None` without trials.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rates: Option<PointRates>,
+    /// Its kinds of transaction by name, where trials have two or more.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub kinds: Vec<KindResult>,
     /// Transactions given up in the measured windows.
     pub failed: u64,
     /// Attempts beyond the first in the measured windows.

@@ -17,8 +17,10 @@ use crate::stats::{self, Interval, Ratio};
 use crate::study::{Decision, Rounding, Summary};
 use crate::units::{MicroUsd, Seed};
 
+mod builds;
 mod findings;
 mod machines;
+mod rates;
 mod regression;
 mod verdicts;
 

@@ -5,6 +5,7 @@
 //! report it with the same precision.
 
 mod attached;
+mod build;
 mod changes;
 mod costs;
 mod factor;
@@ -21,6 +22,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use self::attached::{Attached, files_named, targets_given};
+pub use self::build::DeclaredBuild;
 pub use self::server::{ConfigFile, ServerSpec, is_variable_name};
 pub use self::sweep::{NO_LIMIT_NS, Prewarm, Sweep};
 pub use self::transactions::TransactionChoice;
@@ -112,6 +114,8 @@ pub struct Contender {
     pub server: Option<ServerSpec>,
     /// Global settings of the target's servers that hold while its trials run, by name in lower case.
     pub server_settings: BTreeMap<String, Located<String>>,
+    /// Where the program of its server comes from, as declared.
+    pub build: Option<DeclaredBuild>,
     /// How its transactions work; what is not here is left to the server.
     pub transactions: Vec<Located<TransactionChoice>>,
     /// How long its servers may take to come to rest after a load, in nanoseconds; `None` is what the database needs.

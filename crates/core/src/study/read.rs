@@ -9,6 +9,7 @@ use crate::units::Seed;
 use crate::workload_kind::{self, Kinds, WorkloadKind};
 
 use super::attached;
+use super::build::read_build;
 use super::costs::{read_discount, read_fee, read_payment, read_scenario, read_traffic};
 use super::published::{article, check_results, read_audit, read_results};
 use super::server::{read_server, read_server_settings};
@@ -318,6 +319,7 @@ fn read_contender(s: &Section<'_>, root: &Section<'_>) -> Option<Contender> {
     }
     let server = server.as_ref().map(|server| read_server(server, root));
     found.server_settings = read_server_settings(s);
+    found.build = read_build(s);
     found.transactions = read_transactions(s);
     found.wait_ready_ns = s.duration_ns("wait_ready");
     found.tiflash_replicas = s.int("tiflash_replicas", 1..=99).map(|v| Located { value: v.value as u32, line: v.line });

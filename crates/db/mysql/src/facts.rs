@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use perbuck_load::driver::{BYTES_READ, Observed, PAGES_READ, Session, TargetFacts};
+use perbuck_load::driver::{BYTES_READ, Build, Observed, PAGES_READ, Session, TargetFacts};
 use perbuck_load::error::DriverError;
 use perbuck_load::values::Rows;
 
@@ -31,7 +31,7 @@ const VARIABLES: &str = "\
     tidb_index_lookup_concurrency tidb_isolation_read_engines tidb_mem_quota_query tidb_prepared_plan_cache_size \
     tidb_rc_read_check_ts tidb_replica_read tidb_retry_limit tidb_server_memory_limit tidb_store_batch_size \
     tidb_tso_client_batch_max_wait_time tidb_txn_assertion_level tidb_txn_mode transaction_isolation tx_isolation version \
-    version_comment version_compile_machine version_compile_os version_ssl_library";
+    version_comment version_compile_machine version_compile_os version_source_revision version_ssl_library";
 
 /// Counters of `SHOW GLOBAL STATUS`; a server gives those that it has. Rows are counted by `Handler_…` everywhere; MariaDB
 /// has given up `Innodb_rows_…`.
@@ -78,14 +78,18 @@ pub(crate) async fn facts(session: &mut MysqlSession, noted: &[String]) -> Resul
     let cipher = cipher.into_values().next().filter(|c| !c.is_empty()).unwrap_or_else(|| "none".to_owned());
     variables.insert("connection encryption".to_owned(), cipher);
     let mut observed: Vec<Observed> = compiled_for(&version, &variables).into_iter().collect();
+    // MariaDB alone tells it.
+    let commit = variables.get("version_source_revision").filter(|commit| !commit.is_empty()).cloned();
+    let mut build = Build { commit, ..Build::default() };
     let mut functional = None;
     if version.contains("TiDB") {
+        build = tidb::build(session).await?;
         functional = tidb::facts(session, noted, (&mut variables, &mut observed)).await?;
     }
     let page_memory_bytes = variables.get("innodb_buffer_pool_size").and_then(|bytes| bytes.parse().ok());
     let page_memory_bytes = page_memory_bytes.or_else(|| tidb::block_cache(&variables));
     let local_pid = local_pid.unwrap_or_default();
-    Ok(TargetFacts { version, variables, page_memory_bytes, local_pid, on_this_machine, observed, functional })
+    Ok(TargetFacts { version, variables, page_memory_bytes, local_pid, on_this_machine, observed, build, functional })
 }
 
 /// The architecture that the server was compiled for. Old versions of TiDB say `x86_64` on any machine, newer ones Go's word for their own.

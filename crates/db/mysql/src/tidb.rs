@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use perbuck_load::driver::{Observed, Session as _, Settling};
+use perbuck_load::driver::{Build, Observed, Session as _, Settling};
 use perbuck_load::error::DriverError;
 use perbuck_load::values::Rows;
 
@@ -46,6 +46,22 @@ pub(crate) fn block_cache(variables: &BTreeMap<String, String>) -> Option<u64> {
     number.checked_mul(1 << (10 * unit))?.checked_mul(stores)
 }
 
+/// What the TiDB server says of its build; of PD and TiKV it says nothing here.
+pub(crate) async fn build(session: &mut MysqlSession) -> Result<Build, DriverError> {
+    let mut rows = Rows::default();
+    session.query("SELECT TIDB_VERSION()", &mut rows).await?;
+    Ok(build_in(&rows.display(0, 0)?))
+}
+
+/// The commit and the compiler in what `TIDB_VERSION()` returns, a fact a line.
+fn build_in(text: &str) -> Build {
+    let line = |name: &str| {
+        let value = text.lines().find_map(|line| line.trim().strip_prefix(name))?.trim();
+        (!value.is_empty() && value != "None").then(|| value.to_owned())
+    };
+    Build { commit: line("Git Commit Hash:"), compiler: line("GoVersion:"), ..Build::default() }
+}
+
 /// How far the cluster is from rest; `None` for a server that is no TiDB, or has no stores of its own.
 pub(crate) async fn settling(session: &mut MysqlSession) -> Result<Option<Settling>, DriverError> {
     let mut rows = Rows::default();
@@ -76,5 +92,14 @@ mod tests {
         assert_eq!(of("6GiB"), Some(18 << 30));
         assert_eq!(of("1 × 6GiB, 2 × 8GiB"), None);
         assert_eq!(block_cache(&BTreeMap::new()), None);
+    }
+
+    #[test]
+    fn commit_and_compiler_are_read_from_what_tidb_says_of_itself() {
+        let text = "Release Version: v7.5.0\nEdition: Community\nGit Commit Hash: 069631e2\nGit Branch: heads/refs/tags/v7.5.0\n\
+                    UTC Build Time: 2023-11-24 08:50:14\nGoVersion: go1.21.3\nStore: tikv";
+        let found = build_in(text);
+        assert_eq!((found.commit.as_deref(), found.compiler.as_deref()), (Some("069631e2"), Some("go1.21.3")));
+        assert_eq!(build_in("Git Commit Hash: None\n"), Build::default());
     }
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use perbuck_database::Dialect as _;
-use perbuck_load::driver::{BYTES_READ, Observed, PAGES_READ, Session, TargetFacts};
+use perbuck_load::driver::{BYTES_READ, Build, Observed, PAGES_READ, Session, TargetFacts};
 use perbuck_load::error::{DriverError, ErrorClass};
 use perbuck_load::values::Rows;
 
@@ -93,7 +93,14 @@ pub(crate) async fn facts(session: &mut PostgresSession, family: Family, noted: 
     };
     let observed = Observed::of_version("SELECT version()", &version).into_iter().collect();
     let page_memory_bytes = if family == Family::Postgres { size::page_memory(session).await? } else { None };
-    Ok(TargetFacts { version, variables, page_memory_bytes, local_pid, on_this_machine, observed, functional: None })
+    let build = Build { compiler: compiler(&version), ..Build::default() };
+    Ok(TargetFacts { version, variables, page_memory_bytes, local_pid, on_this_machine, observed, build, functional: None })
+}
+
+/// The compiler in `PostgreSQL 17.5 on x86_64-pc-linux-gnu, compiled by gcc (Debian 12.2.0-14) 12.2.0, 64-bit`.
+fn compiler(version: &str) -> Option<String> {
+    let (_, rest) = version.split_once(", compiled by ")?;
+    Some(rest.rsplit_once(", ").map_or(rest, |(compiler, _)| compiler).to_owned())
 }
 
 /// Names as a list of SQL texts.
@@ -259,6 +266,13 @@ mod tests {
         for list in [VARIABLES, COCKROACH_VARIABLES, COCKROACH_CLUSTER, YUGABYTE_VARIABLES, COUNTERS] {
             assert!(list.split(' ').is_sorted_by(|a, b| a < b));
         }
+    }
+
+    #[test]
+    fn the_compiler_is_read_from_the_version() {
+        let version = "PostgreSQL 17.5 on x86_64-pc-linux-gnu, compiled by gcc (Debian 12.2.0-14) 12.2.0, 64-bit";
+        assert_eq!(compiler(version).as_deref(), Some("gcc (Debian 12.2.0-14) 12.2.0"));
+        assert_eq!(compiler("CockroachDB CCL v23.1.11 (aarch64-unknown-linux-gnu, built 2023/09/27)"), None);
     }
 
     #[test]

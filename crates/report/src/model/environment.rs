@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use perbuck_core::arrivals::Arrivals;
-use perbuck_core::run_record::{Imported, RunRecord, ServerWork};
+use perbuck_core::run_record::{Build, Imported, RunRecord, ServerWork};
+use perbuck_core::study::DeclaredBuild;
 use perbuck_core::units::{duration_text, thousands, total};
 
 use super::levels::phases_text;
@@ -67,6 +68,9 @@ fn facts(all: &Context<'_>) -> Facts {
         if let Some(n) = c.replication_factor {
             put(slot, 0, "copies of the data as declared".to_owned(), n.to_string());
         }
+        for (key, value) in c.build.iter().flat_map(DeclaredBuild::facts) {
+            put(slot, 0, format!("build as declared: {key}"), clean(&value));
+        }
         for node in &c.nodes {
             put(slot, 1, format!("machines for {}", clean(&node.role)), format!("{} × {}", node.count, clean(&node.instance)));
         }
@@ -104,6 +108,9 @@ fn record_facts(r: &RunRecord, whose: &str) -> Vec<(u8, String, String)> {
     for seen in &t.observed {
         let part = seen.role.as_deref().map_or_else(|| "machine".to_owned(), |role| format!("machines of {}", clean(role)));
         put(3, &format!("server: {part} by {}", clean(&seen.source)), clean(&seen.text()));
+    }
+    for (name, value) in t.build.iter().flat_map(Build::facts) {
+        put(3, &format!("server: {name}"), clean(&value));
     }
     for (name, value) in &t.variables {
         put(4, &format!("variable {}", clean(name)), clean(value));

@@ -115,6 +115,7 @@ pub(super) fn latency(all: &Context<'_>) -> Vec<Block> {
     blocks.extend(open_figures::response(all).map(Block::Figure));
     for w in measured {
         blocks.push(Block::Table(latency_table(all, w)));
+        blocks.extend(failures_table(all, w).map(Block::Table));
         blocks.extend(open.then(|| Block::Table(open_loop::wait_table(all, w))));
     }
     blocks.extend(distribution::hockey_stick(all).map(Block::Figure));
@@ -122,33 +123,47 @@ pub(super) fn latency(all: &Context<'_>) -> Vec<Block> {
     blocks
 }
 
-/// The latency that stands for each point, with failures and retries.
+/// The table that articles print: transactions and statements per second with the latency of each point.
 fn latency_table(all: &Context<'_>, w: &WorkloadResult) -> Table {
-    let caption = format!("{}: {} of all trials together", clean(&w.workload), time_from(all.study));
-    let heads = format!("{} | Contender | #p50 | #p95 | #p99 | #Maximum | #Failed | #Retries | #Trials", all.words().head);
+    let caption = format!("{}: throughput, and {} of all trials together", clean(&w.workload), time_from(all.study));
+    let heads = format!("{} | Contender | #TPS | #QPS | #p50 | #p95 | #p99 | #Maximum | #Trials", all.words().head);
     let mut table = Table::new(caption, &heads);
+    let rates = || w.points.iter().filter_map(|p| p.rates.as_ref());
+    let transactions = column_decimals(rates().map(|r| r.transactions.mean));
+    let statements = column_decimals(rates().filter_map(|r| Some(r.statements.as_ref()?.mean)));
+    for (level, name, trials) in points_of(all, w) {
+        let Some(point) = point_of(w, name, level) else { continue };
+        let bound = open_loop::bound(&trials);
+        let rates = point.rates.as_ref();
+        let tps = rates.map(|r| fixed(r.transactions.mean, transactions));
+        let qps = rates.and_then(|r| Some(fixed(r.statements.as_ref()?.mean, statements)));
+        let l = point.latency;
+        // Logs may have no histogram, and then there is no percentile of a point.
+        let time = |ns| (l.max_ns > 0).then(|| format!("{bound}{}", duration_text(ns)));
+        let times = [l.p50_ns, l.p95_ns, l.p99_ns, l.max_ns].map(time);
+        let numbers = [tps, qps].into_iter().chain(times).map(or_absent);
+        let names = [thousands(level.into()), all.label(name)];
+        table.add(names.into_iter().chain(numbers).chain([point.values.len().to_string()]));
+    }
+    table
+}
+
+/// Failures and retries of each point, and whether it meets the latency objective; `None` where there is none of them.
+fn failures_table(all: &Context<'_>, w: &WorkloadResult) -> Option<Table> {
     let slo = all.comparison.decision.slo.as_ref();
+    let what =
+        if slo.is_some() { "latency objective, failed transactions and retries" } else { "failed transactions and retries" };
+    let heads = format!("{} | Contender | #Failed | #Retries", all.words().head);
+    let mut table = Table::new(format!("{}: {what} of all trials together", clean(&w.workload)), &heads);
     if let Some(slo) = slo {
         table.column(&format!("{} percentile at most {}", ordinal(slo.percentile), duration_text(slo.at_most_ns)), false);
     }
     for (level, name, trials) in points_of(all, w) {
-        let Some(point) = point_of(w, name, level) else { continue };
-        let bound = open_loop::bound(&trials);
-        let mut texts = vec![thousands(level.into()), all.label(name)];
-        if point.values.is_empty() {
-            texts.extend(std::iter::repeat_n(ABSENT.to_owned(), 6));
-        } else {
-            let l = point.latency;
-            // Logs may have no histogram, and then there is no percentile of a point.
-            let time = |ns| or_absent((l.max_ns > 0).then(|| format!("{bound}{}", duration_text(ns))));
-            texts.extend([l.p50_ns, l.p95_ns, l.p99_ns, l.max_ns].map(time));
-            texts.extend([point.failed, point.retries].map(thousands));
-        }
-        texts.push(point.values.len().to_string());
-        texts.extend(slo.map(|slo| objective(&trials, slo)));
-        table.add(texts);
+        let Some(point) = point_of(w, name, level).filter(|p| !p.values.is_empty()) else { continue };
+        let texts = [thousands(level.into()), all.label(name), thousands(point.failed), thousands(point.retries)];
+        table.add(texts.into_iter().chain(slo.map(|slo| objective(&trials, slo))));
     }
-    table
+    (slo.is_some() || w.points.iter().any(|p| p.failed > 0 || p.retries > 0)).then_some(table)
 }
 
 /// Whether a point meets the latency objective, by its own percentile.

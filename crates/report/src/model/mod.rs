@@ -11,6 +11,7 @@ mod findings;
 mod forest;
 mod health;
 mod imported;
+mod kinds;
 mod levels;
 mod measured;
 mod method;
@@ -73,8 +74,12 @@ pub fn model(study: &Study, comparison: &Comparison, records: &[RunRecord]) -> R
     let client = health::section(&all).into_iter().chain(processors::figure(&all).map(Block::Figure)).collect();
     let machines = system::blocks(&all);
     let trials = if machines.is_empty() { "" } else { "Trials" };
-    let performance =
-        vec![("Throughput", measured::throughput(&all)), (latency.as_str(), latencies), ("Phases", phases::section(&all))];
+    let performance = vec![
+        ("Throughput", measured::throughput(&all)),
+        (latency.as_str(), latencies),
+        ("Kinds of transaction and statements", kinds::section(&all)),
+        ("Phases", phases::section(&all)),
+    ];
     let parts = [
         (ANSWER, vec![("", verdicts::section(&all))]),
         (COST, vec![("", money::section(&all)), ("Models of cost", models::section(&all))]),
@@ -188,6 +193,12 @@ impl<'a> Context<'a> {
     /// Whether a contender is the second run of another one.
     fn is_control(&self, name: &str) -> bool {
         self.study.contender(name).is_some_and(|c| c.control_of.is_some())
+    }
+
+    /// What a contender is compared with: the baseline, or what a control repeats; `None` for the baseline.
+    fn compared_with(&self, name: &str) -> Option<&'a str> {
+        let of = self.study.contender(name)?.control_of.as_deref();
+        of.or(Some(self.comparison.baseline.as_str())).filter(|to| *to != name)
     }
 
     fn base_label(&self) -> String {

@@ -268,6 +268,7 @@ pub fn record(study: &Study, key: &TrialKey, position: u32) -> RunRecord {
             page_memory_bytes: Some(4 << 30),
             work: None,
             observed: Vec::new(),
+            build: None,
         },
         host: host(),
         measured: Measured {

@@ -114,11 +114,12 @@ fn percentiles_count_the_unfinished_and_say_where_they_are_lower_bounds() {
             let bound = if (contender, rate) == ("x86", 900) { "≥ " } else { "" };
             let row = [rate.to_string(), label.to_owned()];
             let row = [row[0].as_str(), row[1].as_str()];
-            let caption = "points: response time (from the intended start) of all trials together";
+            let caption = "points: throughput, and response time (from the intended start) of all trials together";
             assert_eq!(cell(report, caption, &row, "p99"), format!("{bound}{p99}"));
             let cells = &comparison.workloads[0].points;
             let found = cells.iter().find(|c| c.contender == contender && c.level == rate).unwrap();
             assert_eq!(duration_text(found.latency.p99_ns), p99);
+            let caption = "points: latency objective, failed transactions and retries of all trials together";
             let objective = cell(report, caption, &row, "99th percentile at most 100.0 ms");
             assert_eq!(objective, if bound.is_empty() { format!("yes, {p99}") } else { format!("no, ≥ {p99}") });
             let caption = "points: wait and service time of the transactions that completed";
