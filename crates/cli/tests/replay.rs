@@ -58,7 +58,7 @@ fn the_kunpeng_study_has_its_twenty_charts() {
     let html = desk.read("r/report.html");
     let charts = html.split("<div class=\"panels small\">").nth(1).unwrap().split("</figure>").next().unwrap();
     assert_eq!(charts.matches("<svg ").count(), 20);
-    assert!(charts.contains("zipfian-io-update-non-index"));
+    assert!(charts.contains("update-non-index@io,zipfian"));
 }
 
 #[test]

@@ -149,8 +149,10 @@ fn differences(study: &Study, published: &Published, records: &[RunRecord]) -> V
             .filter(|r| r.key.contender == contender.name)
             .flat_map(|r| r.target.observed.iter().map(Observed::text))
             .collect();
+        // A server may tell its architecture alone, and the system the whole machine.
+        let whole = |text: &&String| !seen.iter().any(|other| other.len() > text.len() && other.starts_with(text.as_str()));
+        let seen: Vec<String> = seen.iter().filter(whole).cloned().collect();
         if !seen.is_empty() {
-            let seen: Vec<String> = seen.into_iter().collect();
             all.push(format!("machine of {}: {} in the article; here {}", contender.name, contender.label, seen.join(", ")));
         }
     }

@@ -14,16 +14,15 @@ use crate::number::{ABSENT, counted, fixed, list, percent, significant_decimals}
 /// Characters of a formula that a table shows.
 const FORMULA: usize = 200;
 
-/// Claims first, then the article, then factors; nothing where the study has none of them.
+/// Factors, claims and the article; nothing where the study has none of them.
 pub(super) fn blocks(all: &Context<'_>) -> Vec<Block> {
-    let mut out = Vec::new();
+    let mut out: Vec<Block> = all.comparison.factors.iter().map(|factor| Block::Table(changes(all, factor))).collect();
     if !all.comparison.claims.is_empty() {
         out.push(Block::Table(claims(all)));
     }
     if let Some(beside) = &all.comparison.beside {
         out.extend(article(all, beside));
     }
-    out.extend(all.comparison.factors.iter().map(|factor| Block::Table(changes(all, factor))));
     out
 }
 
@@ -108,16 +107,18 @@ fn article(all: &Context<'_>, beside: &Beside) -> Vec<Block> {
         counted(ratios.len(), "printed ratio"),
         count(&ratios),
     ))];
-    if !ratios.is_empty() {
-        out.push(Block::Table(rows(all, "Published beside measured: ratios to the baseline", &ratios)));
+    // What was not measured is counted above, and has no room here.
+    let measured: Vec<&BesideRow> = ratios.iter().filter(|row| row.measured.is_some()).copied().collect();
+    if !measured.is_empty() {
+        out.push(Block::Table(rows(all, "Published beside measured: ratios to the baseline", &measured)));
     }
     if !beside.differences.is_empty() {
         out.push(paragraph("What differs from the article, and may explain a difference:"));
         out.push(Block::List(beside.differences.iter().map(|line| clean(line)).collect()));
     }
-    if !values.is_empty() {
-        let caption = format!("Published beside measured: values, {}", count(&values));
-        out.push(Block::Data(rows(all, &caption, &values)));
+    if !beside.rows.is_empty() {
+        let caption = format!("Published beside measured: everything that was printed; of the values {}", count(&values));
+        out.push(Block::Data(rows(all, &caption, &beside.rows.iter().collect::<Vec<_>>())));
     }
     out
 }
@@ -158,4 +159,65 @@ fn changes(all: &Context<'_>, factor: &FactorResult) -> Table {
         table.add(names.into_iter().chain([ratio_cell(&found.change.ratio), verdict_cell(&found.change, true)]));
     }
     table
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use perbuck_core::compare::Comparison;
+    use perbuck_core::study::Study;
+    use serde_json::json;
+
+    const STUDY: &str = "schema = 1\nname = \"s\"\n[[contender]]\nname = \"a\"\n[[contender]]\nname = \"b\"\n[[workload]]\nname = \"w\"\n\
+        kind = \"k\"\n[[factor]]\nname = \"f\"\nlabel = \"memory\"\nlevel = [{ name = \"x\", label = \"80 GB\" }, { name = \"y\" }]\n\
+        [sweep]\nconnections = [8]\n";
+
+    fn shown(more: &serde_json::Value) -> String {
+        let study = Study::read("s.toml", STUDY, &[]).unwrap();
+        let made = perbuck_core::compare::compare(&study, &[], &[], &[]).unwrap();
+        let mut made = serde_json::to_value(made).unwrap();
+        made.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        let comparison: Comparison = serde_json::from_value(made).unwrap();
+        let all = Context::new(&study, &comparison, &[]);
+        format!("{:?}", blocks(&all))
+    }
+
+    #[test]
+    fn claims_have_their_bounds_and_what_was_printed() {
+        let interval = json!({ "low": 1.0512, "high": 1.2 });
+        let claim = json!({ "text": "b is faster", "formula": "r", "at_least": 1.05, "value": 1.125, "interval": interval,
+            "outcome": "holds", "printed": ["0.9", "no"] });
+        let missing = json!({ "text": "b is cheaper", "formula": "q", "at_least": 0.97, "at_most": 1.03, "value": null, "interval": null,
+            "outcome": "not-measured", "note": "b was not measured" });
+        let text = shown(&json!({ "claims": [claim, missing], "factors": [] }));
+        for part in [
+            "at least 1.05",
+            "1.125",
+            "1.051 to 1.200",
+            "holds",
+            "does not hold",
+            "0.97 to 1.03",
+            "not measured",
+            "b was not measured",
+        ] {
+            assert!(text.contains(part), "{part}: {text}");
+        }
+    }
+
+    #[test]
+    fn an_article_is_counted_and_only_what_was_measured_is_shown_at_once() {
+        let row = |level: u32, measured: Option<f64>, outcome: &str| {
+            let interval = measured.map(|m| json!({ "low": m - 0.01, "high": m + 0.01 }));
+            json!({ "workload": "w@x", "contender": "b", "level": level, "is_ratio": true, "published": 1.2,
+                "measured": measured, "interval": interval, "outcome": outcome })
+        };
+        let rows = [row(8, Some(1.2), "confirmed"), row(16, Some(1.5), "contradicted"), row(32, None, "not-measured")];
+        let beside = json!({ "source": "Somebody, 2020", "rows": rows, "differences": ["versions: 1 in the article; here 2"] });
+        let text = shown(&json!({ "beside": beside, "factors": [] }));
+        let first = "Beside Somebody, 2020: of 3 printed ratios 1 confirmed, 1 contradicted and 1 not measured.";
+        for part in [first, "w, 80 GB", "1.200×", "1.190 to 1.210", "versions: 1 in the article; here 2"] {
+            assert!(text.contains(part), "{part}: {text}");
+        }
+        assert_eq!(text.matches("\"32\"").count(), 1, "in the table of everything alone");
+    }
 }
