@@ -220,7 +220,7 @@ fn wrong_formulas_and_studies_without_results_are_refused() {
         "{}",
         bad.err
     );
-    desk.write("s.toml", include_str!("../../../studies/tidb-eks-arm-2021.toml"));
+    desk.write("s.toml", include_str!("../../../studies/ycsb-local.toml"));
     let none = desk.perbuck(&["audit", "s.toml"]);
     assert!(none.code == Some(2) && none.err.contains("has no `[results]` with numbers"), "{}", none.err);
 }

@@ -5,10 +5,17 @@ mod common;
 
 use common::Desk;
 
+/// The study that repeats the article, with the article beside it.
+fn eks(desk: &Desk) -> std::path::PathBuf {
+    let article = "tidb-eks-arm-2021.toml";
+    desk.write(&format!("published/{article}"), include_str!("../../../studies/published/tidb-eks-arm-2021.toml"));
+    desk.write("eks.toml", include_str!("../../../studies/tidb-eks-arm-2021.toml"))
+}
+
 #[test]
 fn every_published_total_appears() {
     let desk = Desk::new();
-    let study = desk.write("eks.toml", include_str!("../../../studies/tidb-eks-arm-2021.toml"));
+    let study = eks(&desk);
     let out = desk.good(&["price", &study.display().to_string()]).out;
     for total in ["$2,117.47", "$2,511.96", "$2,466.96", "$2,933.58", "$127,048.20", "$150,717.60", "$148,017.60", "$176,014.80"]
     {
@@ -27,7 +34,7 @@ fn every_published_total_appears() {
 #[test]
 fn the_diagram_is_written_beside_the_bills() {
     let desk = Desk::new();
-    desk.write("eks.toml", include_str!("../../../studies/tidb-eks-arm-2021.toml"));
+    eks(&desk);
     let out = desk.good(&["price", "eks.toml", "--diagram", "system.svg"]).out;
     assert!(out.contains("$2,117.47"), "{out}");
     let picture = desk.read("system.svg");
