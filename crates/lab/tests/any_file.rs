@@ -13,7 +13,7 @@ const STUDIES: [&str; 5] = [
     include_str!("../../../studies/ycsb-local.toml"),
     include_str!("../../../studies/mariadb-durability.toml"),
     include_str!("../../../studies/mariadb-buffer-pool.toml"),
-    include_str!("../../../studies/tidb-eks-arm-2021.toml"),
+    include_str!("../../../studies/tidb-eks-arm-today.toml"),
 ];
 const PRICES: &str = include_str!("../../../prices/aws-2021-03.toml");
 const RECORD: &str = include_str!("../../../docs/schema/run-record.example.json");

@@ -19,6 +19,8 @@ static TPMC: Metric = Metric::rate("tpmc", "tpmC", ["new orders"; 2], Counted::T
 static TPCC: WorkloadKind = WorkloadKind { metrics: &[&TPMC], ..WorkloadKind::plain("tpcc", "TPC-C") };
 
 fn study(text: &str) -> Study {
+    // What the article printed lies in another file, and costs nothing.
+    let text = text.split("[results]").next().unwrap_or_default();
     Study::read("s.toml", text, &[&TPCC]).unwrap_or_else(|p| panic!("{p:#?}"))
 }
 

@@ -80,11 +80,9 @@ fn mysql_with_two_pools_and_two_laws_of_access_on_one_data_set() {
         assert_eq!(record.target.variables["innodb_buffer_pool_size"], pool, "{}", record.key.title());
         assert_eq!(record.workload.data, "kept");
         let read = record.target.server_counters["server_pages_read"];
-        assert!(
-            pool == "8388608" || !record.key.workload.starts_with("point-select") || read == 0,
-            "{read}: {}",
-            record.key.title()
-        );
+        // A scan reads no page of the inner tree, and the first trial after it does.
+        let in_memory = pool == "67108864" && record.key.workload.starts_with("point-select");
+        assert!(!in_memory || read < 50, "{read}: {}", record.key.title());
     }
     let names: Vec<&str> = comparison.factors.iter().map(|f| f.factor.as_str()).collect();
     assert_eq!(names, ["pool", "access"]);

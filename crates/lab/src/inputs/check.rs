@@ -126,7 +126,7 @@ impl Check<'_> {
         let parts = spec.parts();
         if let Some(line) = level.config.values().map(|v| v.line).min().filter(|_| !kind.keeps_data(&parts)) {
             let message = format!("{who}: this server would lose its data when it is started with another `config`");
-            self.problem(line, message, "use `server_settings`, or give it stores: `tikv = 1`");
+            self.problem(line, message, "use `server_settings`, or give it stores of its own");
         }
         for (key, value) in &level.config {
             if let Err(refused) = kind.check(&parts, key, &value.value) {
