@@ -62,18 +62,14 @@ fn whole(inputs: &Inputs, options: &RunOptions, progress: &mut dyn Progress, sto
     let plan = inputs.study.plan();
     void::sweep(&store, &plan)?.iter().for_each(|line| progress.line(line));
     let on_disk = plan.iter().filter(|key| store.has(key)).count();
-    let at_level = |key: &TrialKey| {
-        let by_hand = inputs.study.workload(&key.workload).map(|spec| inputs.study.set_by_hand(spec)).unwrap_or_default();
-        by_hand.iter().all(|level| options.at.contains(level))
-    };
-    let wanted = |key: &TrialKey| deployment.is_none_or(|d| key.deployment() == d) && at_level(key) && !store.has(key);
+    let wanted = |key: &TrialKey| asked_for(&inputs.study, options, key) && !store.has(key);
     let missing: Vec<(usize, &TrialKey)> = plan.iter().enumerate().filter(|(_, key)| wanted(key)).collect();
     if missing.is_empty() {
-        let mut which =
-            deployment.map_or_else(|| format!("all {} trials", plan.len()), |d| format!("all trials of deployment {d}"));
-        if !options.at.is_empty() {
-            which = format!("all trials at {}", options.at.join(", "));
-        }
+        let which = match deployment {
+            Some(deployment) => format!("all trials of deployment {deployment}"),
+            None if !options.at.is_empty() => format!("all trials at {}", options.at.join(", ")),
+            None => format!("all {} trials", plan.len()),
+        };
         progress.line(&format!("{which} are on disk in {}", store.root().display()));
         if store.checked() && !globals::left_behind(store.root()) {
             return Ok(store.root().to_owned());
@@ -128,6 +124,12 @@ fn whole(inputs: &Inputs, options: &RunOptions, progress: &mut dyn Progress, sto
     }
     store.mark_checked()?;
     Ok(store.root().to_owned())
+}
+
+/// Whether a trial is of the deployment, and of the levels set by hand, that are to be run.
+fn asked_for(study: &Study, options: &RunOptions, key: &TrialKey) -> bool {
+    let by_hand = study.workload(&key.workload).map(|spec| study.set_by_hand(spec)).unwrap_or_default();
+    options.deployment.is_none_or(|d| key.deployment() == d) && by_hand.iter().all(|level| options.at.contains(level))
 }
 
 /// Refuses a study of several deployments that perbuck cannot make, and a deployment that the study does not have.

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use perbuck_core::compare::other_build;
 use perbuck_core::run_record::{AuditValue, Build, HostRecord, Measured, Observed};
-use perbuck_core::study::{Contender, DeclaredBuild, Reset, ServerSpec, Study, TransactionChoice, WorkloadSpec};
+use perbuck_core::study::{Contender, DeclaredBuild, Reset, Study, TransactionChoice, WorkloadSpec};
 use perbuck_core::units::Seed;
 use perbuck_database::dialect::{Dialect, Feature};
 use perbuck_database::registry::DriverAction;
@@ -221,19 +221,11 @@ pub(crate) fn stage<Known: Databases, List: Benchmarks>(
         let message = format!("{}, {}: `prewarm` reads tables by SQL: {}", contender.name, spec.name, lack.why);
         return Err(LabError::usage(message, "leave `prewarm` out"));
     }
-    let wishes = Wishes { counts_found_rows: plan.counts_found_rows(), noted_settings: noted(study, contender, spec) };
+    let wishes = Wishes { counts_found_rows: plan.counts_found_rows(), noted_settings: build::noted(study, contender, spec) };
     let join = Join { contender, spec, seed: data_seed(study, spec), target, stop };
     let joining = WithDriver { join, plan, list: PhantomData::<List> };
     let joined = Known::drive(target, password, &wishes, joining).ok_or_else(|| registry::unregistered(target))?;
     joined.map_err(|e| LabError::target(&contender.name, &e))?.ok_or_else(|| registry::unknown(plan))
-}
-
-/// The settings of a contender's servers whose values a record keeps: those that the study sets.
-fn noted(study: &Study, contender: &Contender, spec: &WorkloadSpec) -> Vec<String> {
-    let at = study.contender_at(contender, spec);
-    let started = at.server.as_ref().map(ServerSpec::config).unwrap_or_default();
-    let variable = |key: &String| key.to_ascii_lowercase().replace('-', "_");
-    at.server_settings.keys().cloned().chain(started.keys().map(variable)).collect()
 }
 
 struct Join<'a> {

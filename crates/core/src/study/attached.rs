@@ -7,6 +7,8 @@ use std::collections::BTreeMap;
 
 use toml_edit::{DocumentMut, Item, Table, value};
 
+use super::Contender;
+use crate::problem::did_you_mean;
 use crate::toml_reader::{Located, Scalar, Section, TomlFile};
 
 /// Targets by the names of contenders.
@@ -82,4 +84,21 @@ pub(super) fn text_of(root: &Section<'_>, named: &Located<String>) -> Option<Str
         root.file().report(named.line, message, "correct its name; it is looked for in the folder of the study");
     }
     text
+}
+
+/// Targets that were given apart from the contenders take the place of theirs.
+pub(super) fn give_targets(root: &Section<'_>, targets: BTreeMap<String, Located<String>>, contenders: &mut [Contender]) {
+    for (name, target) in targets {
+        let Some(contender) = contenders.iter_mut().find(|c| c.name == name) else {
+            let names: Vec<&str> = contenders.iter().map(|c| c.name.as_str()).collect();
+            let help = did_you_mean(&name, &names, || format!("the contenders are: {}", names.join(", ")));
+            root.file().report(target.line, format!("a target is given for `{name}`, which is no contender"), help);
+            continue;
+        };
+        if contender.server.is_some() {
+            let message = format!("a target is given for contender `{name}`, which has a `server`");
+            root.file().report(target.line, message, "leave one of them out");
+        }
+        contender.target = Some(target);
+    }
 }

@@ -5,6 +5,7 @@
 //! report it with the same precision.
 
 mod attached;
+mod audit;
 mod build;
 mod changes;
 mod costs;
@@ -24,7 +25,7 @@ use serde::{Deserialize, Serialize};
 pub use self::attached::{Attached, files_named, targets_given};
 pub use self::build::DeclaredBuild;
 pub use self::server::{ConfigFile, ServerSpec, is_variable_name};
-pub use self::sweep::{NO_LIMIT_NS, Prewarm, Sweep};
+pub use self::sweep::{NO_LIMIT_NS, Prewarm, Reset, Sweep};
 pub use self::transactions::TransactionChoice;
 pub use crate::bill::Rounding;
 use crate::metric::Metric;
@@ -263,28 +264,6 @@ pub struct WorkloadSpec {
     pub parameters: BTreeMap<String, Located<Scalar>>,
     /// Line of its header.
     pub line: usize,
-}
-
-/// When the data of a workload are loaded again, the least often first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Reset {
-    /// Once, before the first trial.
-    Never,
-    /// Before the first trial of each block.
-    PerBlock,
-    /// Before every trial.
-    PerTrial,
-}
-
-impl Reset {
-    /// Its word in a study.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Never => "never",
-            Self::PerBlock => "per-block",
-            Self::PerTrial => "per-trial",
-        }
-    }
 }
 
 /// How the points of a workload become one number.

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::exact::Exact;
 use crate::formula::Formula;
 use crate::metric::{Counted, Metric, RELATIVE, TPS};
-use crate::toml_reader::{Digits, Located, Section, TomlFile};
+use crate::toml_reader::{Located, Section, TomlFile};
 
 use super::{Study, Summary, WorkloadSpec, attached};
 
@@ -177,9 +177,6 @@ impl WorkloadSpec {
     }
 }
 
-/// Numbers of one study at most, after filling in; far above the longest article.
-const NUMBERS_LIMIT: usize = 20_000;
-
 impl AuditSpec {
     /// Adds what another file holds.
     pub(super) fn extend(&mut self, other: Option<Self>) {
@@ -282,146 +279,6 @@ pub(super) fn check_results(
         if let Some(missing) = over.iter().find(|l| !levels.contains(l)).filter(|_| !levels.is_empty()) {
             let message = format!("the summary of workload `{}` names {missing}, at which it has no result", w.name);
             root.file().report(w.line, message, "give the workload its own `over = [...]` with points that it has");
-        }
-    }
-}
-
-pub(super) fn read_audit(root: &Section<'_>) -> AuditSpec {
-    let mut spec = AuditSpec::default();
-    if let Some(given) = root.table("given") {
-        let number = |name: String| given.digits(&name).map(|number| (name, number.value.value));
-        spec.given = given.others().into_iter().filter_map(number).collect();
-    }
-    // Studies of perbuck 0.1 say `[[figure]]`.
-    for key in ["number", "figure"] {
-        root.tables(key).iter().for_each(|s| read_number(s, &mut spec.numbers));
-    }
-    spec.numbers.sort_by_key(|number| number.line);
-    root.tables("claim").iter().for_each(|s| read_claim(s, &mut spec.claims));
-    let mut seen: BTreeMap<&str, usize> = BTreeMap::new();
-    for number in &spec.numbers {
-        if spec.given.contains_key(&number.name) || seen.insert(&number.name, number.line).is_some() {
-            root.file().report(number.line, format!("two printed numbers are named `{}`", number.name), "give each its own name");
-        }
-    }
-    spec
-}
-
-/// The placeholders of a pattern with what takes their place.
-#[derive(Default)]
-struct Filled(Vec<(String, String)>);
-
-impl Filled {
-    fn text(&self, text: &str) -> String {
-        self.0.iter().fold(text.to_owned(), |text, (name, value)| text.replace(&format!("{{{name}}}"), value))
-    }
-}
-
-/// The values of `each` in a key: words divided by blanks, in the order of `each`.
-fn fill(s: &Section<'_>, key: &str, each: &[String], values: &str) -> Option<Filled> {
-    let words: Vec<&str> = values.split_whitespace().collect();
-    if words.len() != each.len() {
-        let message = format!("`{values}` has {} words, and `each` names {}", words.len(), each.len());
-        s.report(key, message, format!("write one word for each of: {}", each.join(", ")));
-        return None;
-    }
-    Some(Filled(each.iter().cloned().zip(words.into_iter().map(str::to_owned)).collect()))
-}
-
-fn each_of(s: &Section<'_>) -> Vec<String> {
-    s.texts("each").map(|e| e.value).unwrap_or_default()
-}
-
-fn read_number(s: &Section<'_>, numbers: &mut Vec<PrintedNumber>) {
-    let name = s.required_text("name", "\"tpmC of arm\"");
-    let about = s.text("about").map(|a| a.value).unwrap_or_default();
-    let each = each_of(s);
-    let missing = s.text("missing").map(|m| m.value).unwrap_or_default();
-    let mut rules: Vec<(String, String)> = s.text("formula").map(|f| (String::new(), f.value)).into_iter().collect();
-    for reading in s.tables("reading") {
-        let read = (reading.required_text("name", "\"compute only\""), reading.required_text("formula", "\"[a] / [b]\""));
-        reading.finish();
-        if let (Some(name), Some(formula)) = read {
-            rules.push((name.value, formula.value));
-        }
-    }
-    let printed = read_printed(s, &each);
-    s.finish();
-    if rules.is_empty() && missing.is_empty() {
-        let help = "add `formula = \"…\"`, or `missing = \"…\"` that says which raw numbers are not there";
-        s.report("name", "a printed number has no formula", help);
-    }
-    let Some(name) = name else { return };
-    for (filled, digits) in printed {
-        if numbers.len() >= NUMBERS_LIMIT {
-            let message = format!("the study has more than {NUMBERS_LIMIT} printed numbers");
-            return s.report("name", message, "divide it into several studies");
-        }
-        let rule = |(rule, text): &(String, String)| read_rule(s, filled.text(rule), filled.text(text));
-        numbers.push(PrintedNumber {
-            name: filled.text(&name.value),
-            about: filled.text(&about),
-            printed: digits.text,
-            value: digits.value,
-            decimals: digits.decimals,
-            rules: rules.iter().filter_map(rule).collect(),
-            missing: filled.text(&missing),
-            line: s.line(),
-        });
-    }
-}
-
-/// The printed digits: one number, or a table of them by the words of `each`.
-fn read_printed(s: &Section<'_>, each: &[String]) -> Vec<(Filled, Digits)> {
-    if !s.is_table("printed") {
-        if !each.is_empty() {
-            s.report("each", "`each` needs a table of printed numbers", "write `printed = { \"arm us-west-2\" = \"12.30\" }`");
-        }
-        let digits = s.digits("printed");
-        if digits.is_none() && !s.has("printed") {
-            s.report("printed", "a number has no `printed`", "add the digits as printed, for instance `printed = \"12.30\"`");
-        }
-        return digits.map(|d| (Filled::default(), d.value)).into_iter().collect();
-    }
-    let Some(table) = s.table("printed") else { return Vec::new() };
-    let one = |key: String| Some((fill(&table, &key, each, &key)?, table.digits(&key)?.value));
-    table.others().into_iter().filter_map(one).collect()
-}
-
-fn read_rule(s: &Section<'_>, name: String, text: String) -> Option<Rule> {
-    match Formula::parse(&text) {
-        Ok(formula) => Some(Rule { name, text, formula }),
-        Err(why) => {
-            let help = "a formula has numbers, + - * /, brackets, [names] and functions; see docs/commands/audit.md";
-            s.report("formula", why, help);
-            None
-        }
-    }
-}
-
-fn read_claim(s: &Section<'_>, claims: &mut Vec<Claim>) {
-    let text = s.required_text("text", "\"Arm is faster\"");
-    let formula = s.required_text("formula", "\"[a] / [b]\"");
-    let each = each_of(s);
-    let of = s.texts("of").map(|o| o.value).unwrap_or_default();
-    let bound = |key: &str| s.digits(key).map(|d| d.value.value);
-    let (at_least, at_most) = (bound("at_least"), bound("at_most"));
-    s.finish();
-    if at_least.is_none() && at_most.is_none() {
-        s.report("text", "a claim has no bound", "add `at_least = …`, `at_most = …`, or both");
-    }
-    let (Some(text), Some(formula)) = (text, formula) else { return };
-    let fillings: Vec<Filled> = match (each.is_empty(), of.is_empty()) {
-        (true, true) => vec![Filled::default()],
-        (false, false) => of.iter().filter_map(|values| fill(s, "of", &each, values)).collect(),
-        _ => {
-            s.report("each", "`each` and `of` go together", "write `each = [\"n\"]` and `of = [\"300\", \"600\"]`");
-            return;
-        }
-    };
-    for filled in fillings {
-        if let Some(rule) = read_rule(s, String::new(), filled.text(&formula.value)) {
-            claims.push(Claim { text: filled.text(&text.value), rule, at_least, at_most, line: s.line() });
         }
     }
 }

@@ -1,17 +1,16 @@
 //! From TOML to a checked study, or to all problems at once.
 
-use std::collections::BTreeMap;
-
 use crate::metric::Metric;
 use crate::problem::{Problem, did_you_mean};
 use crate::toml_reader::{Located, Section, TomlFile};
 use crate::units::Seed;
 use crate::workload_kind::{self, Kinds, WorkloadKind};
 
-use super::attached;
+use super::attached::{self, give_targets};
+use super::audit::{check_names, read_audit};
 use super::build::read_build;
 use super::costs::{read_discount, read_fee, read_payment, read_scenario, read_traffic};
-use super::published::{article, check_results, read_audit, read_results};
+use super::published::{article, check_results, read_results};
 use super::server::{read_server, read_server_settings};
 use super::transactions::read_transactions;
 use super::{
@@ -80,7 +79,11 @@ fn read_root(root: &Section<'_>, kinds: &Kinds) -> Option<Study> {
     let article_root = article.as_ref().map(TomlFile::root);
     let results = read_results(article_root.as_ref().unwrap_or(root));
     let mut audit = read_audit(root);
+    let own = audit.claims.len();
     audit.extend(article_root.as_ref().map(read_audit));
+    if measures {
+        check_names(root, &audit, own);
+    }
     let (published, beside) = if measures { (None, results) } else { (results, None) };
     // Published results have points of their own; a sweep is what perbuck would measure.
     let given = !imported || root.table("sweep").is_some_and(|s| s.has("connections"));
@@ -163,23 +166,6 @@ fn give_sweeps(root: &Section<'_>, workloads: Vec<(WorkloadSpec, Own)>, sweep: O
         WorkloadSpec { sweep, ..spec }
     };
     workloads.into_iter().map(each).collect()
-}
-
-/// Targets that were given apart from the contenders take the place of theirs.
-fn give_targets(root: &Section<'_>, targets: BTreeMap<String, Located<String>>, contenders: &mut [Contender]) {
-    for (name, target) in targets {
-        let Some(contender) = contenders.iter_mut().find(|c| c.name == name) else {
-            let names: Vec<&str> = contenders.iter().map(|c| c.name.as_str()).collect();
-            let help = did_you_mean(&name, &names, || format!("the contenders are: {}", names.join(", ")));
-            root.file().report(target.line, format!("a target is given for `{name}`, which is no contender"), help);
-            continue;
-        };
-        if contender.server.is_some() {
-            let message = format!("a target is given for contender `{name}`, which has a `server`");
-            root.file().report(target.line, message, "leave one of them out");
-        }
-        contender.target = Some(target);
-    }
 }
 
 /// The metric of `[summary]` goes to every workload that names none of its own.

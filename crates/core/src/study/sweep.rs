@@ -95,3 +95,25 @@ impl Sweep {
         }
     }
 }
+
+/// When the data of a workload are loaded again, the least often first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Reset {
+    /// Once, before the first trial.
+    Never,
+    /// Before the first trial of each block.
+    PerBlock,
+    /// Before every trial.
+    PerTrial,
+}
+
+impl Reset {
+    /// Its word in a study.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Never => "never",
+            Self::PerBlock => "per-block",
+            Self::PerTrial => "per-trial",
+        }
+    }
+}

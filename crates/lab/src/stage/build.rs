@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use perbuck_core::study::{Contender, WorkloadSpec};
+use perbuck_core::study::{Contender, ServerSpec, Study, WorkloadSpec};
 use perbuck_database::registry::AnyTarget;
 use perbuck_database::secret::Secret;
 use perbuck_load::stop::StopToken;
@@ -78,4 +78,12 @@ fn password(contender: &Contender, ask: Option<AskPassword>) -> Result<Secret, L
             .map_err(|e| LabError::usage(format!("cannot ask for a password: {e}"), format!("put it into {variable} instead")));
     }
     Ok(Secret::default())
+}
+
+/// The settings of a contender's servers whose values a record keeps: those that the study sets.
+pub(super) fn noted(study: &Study, contender: &Contender, spec: &WorkloadSpec) -> Vec<String> {
+    let at = study.contender_at(contender, spec);
+    let started = at.server.as_ref().map(ServerSpec::config).unwrap_or_default();
+    let variable = |key: &String| key.to_ascii_lowercase().replace('-', "_");
+    at.server_settings.keys().cloned().chain(started.keys().map(variable)).collect()
 }

@@ -141,6 +141,15 @@ fn what_is_wrong_with_a_factor_is_named() {
 }
 
 #[test]
+fn a_claim_names_numbers_that_are_there() {
+    let claim = "[given]\nspeed = 3\n[[claim]]\ntext = \"c\"\nformula = \"1 / [sped]\"\nat_least = 1\n[sweep]";
+    let problems = Study::read("s.toml", &GOOD.replace("[sweep]", claim), &KINDS).map(|s| s.name).unwrap_err();
+    let told = problems[0].to_string();
+    assert!(told.contains("[sped] is no printed number") && told.contains("did you mean `speed`"), "{told}");
+    assert!(Study::read("s.toml", &GOOD.replace("[sweep]", &claim.replace("sped", "speed")), &KINDS).is_ok());
+}
+
+#[test]
 fn targets_and_files_stand_at_the_end_of_a_study() {
     let attached = Attached {
         targets: [("b".to_owned(), "sqlite:other.db".to_owned())].into(),

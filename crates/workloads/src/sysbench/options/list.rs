@@ -36,6 +36,11 @@ fn whole(text: &str) -> Option<i64> {
     text.parse().ok().or_else(|| text.parse().ok().filter(exact).map(|v| v as i64))
 }
 
+/// A switch as a record has it.
+pub(super) fn on_off(value: bool) -> &'static str {
+    if value { "on" } else { "off" }
+}
+
 /// Whether a script has the option of that name.
 pub(super) fn belongs_to(option: &str, script: Script) -> bool {
     match option {

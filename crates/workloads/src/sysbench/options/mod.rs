@@ -15,6 +15,8 @@ use perbuck_database::Dialect;
 use crate::benchmark::{Benchmark, DataSize, speaks_sql};
 use crate::params::{Reader, other_data, put, word_for};
 
+use list::on_off;
+
 use super::compat::{COMPATS, Compat};
 use super::random::Ids;
 use super::script::{SCRIPTS, Script};
@@ -395,8 +397,4 @@ fn table_options(reader: &mut Reader<'_>) -> String {
         reader.problem("mysql_table_options", message, "give one of them");
     }
     if text.is_empty() { older } else { text }
-}
-
-fn on_off(value: bool) -> &'static str {
-    if value { "on" } else { "off" }
 }
