@@ -103,6 +103,10 @@ pub fn search_capacity(
     progress: &mut dyn Progress,
     stop: &StopToken,
 ) -> Result<Capacity, LabError> {
+    if let Some(factor) = inputs.study.factors.iter().find(|factor| factor.by_hand) {
+        let message = format!("you set the levels of factor `{}`, and a search does not know which is set now", factor.name);
+        return Err(LabError::usage(message, "leave the factor out of the study, and search once for each level"));
+    }
     let fingerprint = inputs.study.fingerprint();
     let inputs = chosen(inputs, request)?;
     let terms = Terms::new(request, &inputs.study)?;

@@ -203,7 +203,7 @@ fn data_sets(inputs: &Inputs) -> Vec<DataSet> {
 type Tables<'a> = (&'a str, &'a str, Option<&'a str>);
 
 /// The block of the last trial on some tables, and who has written to them since the last load.
-type LastUse<'a> = ((u32, u32), Option<&'a str>);
+type LastUse<'a> = ((u32, u32, String), Option<&'a str>);
 
 /// A sentence for each workload that only reads, and in some trial finds its tables as another one has changed them.
 pub(crate) fn reads_after_writes(inputs: &Inputs, trials: &[TrialKey]) -> Vec<String> {
@@ -215,9 +215,9 @@ pub(crate) fn reads_after_writes(inputs: &Inputs, trials: &[TrialKey]) -> Vec<St
             continue;
         };
         let reset = spec.reset.unwrap_or(if plan.size().grows { Reset::PerBlock } else { Reset::Never });
-        let block = (key.deployment(), key.trial);
+        let block = (key.deployment(), key.trial, study.server_state(spec));
         let data = (key.contender.as_str(), spec.kind.value.as_str(), spec.database.as_deref());
-        let (last, writer) = seen.entry(data).or_insert((block, None));
+        let (last, writer) = seen.entry(data).or_insert((block.clone(), None));
         if reset == Reset::PerTrial || (reset == Reset::PerBlock && *last != block) || last.0 != block.0 {
             *writer = None;
         }

@@ -10,13 +10,13 @@ use perbuck_core::compare::{self, Comparison, Regression, Remark};
 use perbuck_core::parallel::both;
 use perbuck_core::plan::TrialKey;
 use perbuck_core::run_record::RunRecord;
-use perbuck_core::study::{Study, targets_given};
+use perbuck_core::study::{Study, targets_given, without_target};
 use perbuck_report::ReportModel;
 use perbuck_report::evidence::{self, Head, Kind, Source};
 
 use crate::error::LabError;
 use crate::folder::{self, has_file};
-use crate::inputs::{self, Limit, price_text, study_text};
+use crate::inputs::{self, Limit, price_text, read_text, study_text};
 use crate::registry::Registry;
 use crate::store::{CHECKED_FILE, PRICES_FILE, STUDY_FILE};
 use crate::{stored, void};
@@ -141,7 +141,11 @@ pub fn read(root: &Path, basis: &Basis) -> Result<Results, LabError> {
     // A study that was measured at targets of the command line has them in the folder.
     let stored = root.join(STUDY_FILE);
     let targets = basis.study.as_ref().map(|_| folder::read_text("the study", &stored, Limit::TEXT)).transpose()?;
-    let targets = targets.map(|text| targets_given(&text)).unwrap_or_default();
+    let mut targets = targets.map(|text| targets_given(&text)).unwrap_or_default();
+    if let Some(given) = &basis.study {
+        let bare = without_target(&read_text("the study", given)?);
+        targets.retain(|name, _| bare.contains(name));
+    }
     let read = |what: &str, path: &Path, given: bool| {
         let text = if given { study_text(path, &targets)? } else { folder::read_text(what, path, Limit::TEXT)? };
         Ok::<_, LabError>(source(path, given, &text))

@@ -218,7 +218,7 @@ impl Run<'_> {
         let mut failure = None;
         for (position, key) in missing {
             let began = Instant::now();
-            let (stage, block) = (stage_of(session.context.study, key)?, self.block(key));
+            let (stage, block) = (stage_of(session.context.study, key)?, self.block(session.context.study, key));
             let planned = length(session.context.study, &key.workload);
             self.store.still_there()?;
             let record = match self.counting(session, (stage, &block), key, *position)? {
@@ -240,10 +240,11 @@ impl Run<'_> {
         failure.map_or(Ok(()), Err)
     }
 
-    /// The block of a trial, as noted in the target.
-    fn block(&self, key: &TrialKey) -> String {
+    /// The block of a trial, as noted in the target; with factors that part of it which finds the servers in one state.
+    fn block(&self, study: &Study, key: &TrialKey) -> String {
         let deployment = key.deployment.map(|d| format!("{d}.")).unwrap_or_default();
-        format!("{}/{deployment}{}", self.id, key.trial)
+        let state = study.workload(&key.workload).map(|spec| study.state_name("", spec)).unwrap_or_default();
+        format!("{}/{deployment}{}{state}", self.id, key.trial)
     }
 
     /// A trial that counts, or why it is given up. One that counts for nothing is kept as evidence and measured again, a few times.

@@ -110,6 +110,15 @@ impl<'a> Session<'a> {
         let contender = (stage / study.workloads.len(), workload);
         self.servers.put((study, self.inputs.registry), contender, self.stop, progress)?;
         let data = self.reset(&stages[stage], (&key.contender, block), progress)?;
+        if data == RELOADED {
+            // Workloads that share these tables know nothing of them any more.
+            let shared = |other: &usize| stages[*other].address == stages[stage].address;
+            self.rows.retain(|other, _| !shared(other));
+            self.sizes.retain(|other, _| !shared(other));
+            // A load takes the place of other pages, too.
+            let workloads = study.workloads.len();
+            self.prewarmed.retain(|other, _| other / workloads != stage / workloads);
+        }
         let known = self.rows.remove(&stage).filter(|_| data != RELOADED);
         let rows_before = Some(known.map_or_else(|| stages[stage].data.rows(), Ok)?);
         let data_size = self.size(stage, data == RELOADED)?;

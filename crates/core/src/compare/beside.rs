@@ -37,6 +37,9 @@ pub struct BesideRow {
     pub is_ratio: bool,
     /// What was printed, or follows from it.
     pub published: f64,
+    /// The share by which it may be wrong, where it was read off a chart.
+    #[serde(default)]
+    pub error: f64,
     /// What was measured; `None` where nothing was.
     pub measured: Option<f64>,
     /// Its interval.
@@ -105,7 +108,10 @@ pub(super) fn beside(study: &Study, workloads: &[WorkloadResult], records: &[Run
             let found = ours.and_then(|w| w.contenders.iter().find(|c| c.contender == shown.contender)?.throughput.as_ref());
             let found = found.map(|j| (j.ratio.value, j.ratio.interval));
             let name = (theirs.workload.as_str(), shown.contender.as_str(), None);
-            rows.push(BesideRow::new(name, true, (ratio.value, 0.0), found, study.decision.margin));
+            // The reading error of its worst point, of both sides.
+            let errors = rows.iter().filter(|r| r.workload == theirs.workload && r.is_ratio).map(|r: &BesideRow| r.error);
+            let error = errors.fold(0.0, f64::max);
+            rows.push(BesideRow::new(name, true, (ratio.value, error), found, study.decision.margin));
         }
     }
     Some(Beside { source: printed.published.unwrap_or_default(), rows, differences: differences(study, published, records) })
@@ -130,7 +136,7 @@ impl BesideRow {
             (Some(_), _) => Agreement::Undecided,
         };
         let (workload, contender) = (workload.to_owned(), contender.to_owned());
-        Self { workload, contender, level, is_ratio, published, measured, interval, outcome }
+        Self { workload, contender, level, is_ratio, published, error, measured, interval, outcome }
     }
 }
 

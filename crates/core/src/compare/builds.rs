@@ -54,6 +54,10 @@ pub(super) fn remarks(study: &Study, records: &[RunRecord]) -> Vec<Remark> {
 /// Where two contenders declare their builds, and their programs are the same although these differ, or differ although these are the
 /// same.
 fn unlike(a: &Contender, b: &Contender, records: &[RunRecord]) -> Option<String> {
+    // Programs for two architectures are two programs, whatever they were made from.
+    if a.arch != b.arch {
+        return None;
+    }
     let same = a.build.as_ref()? == b.build.as_ref()?;
     let (mine, theirs) = (build_id(a, records)?, build_id(b, records)?);
     let names = format!("{} and {}", a.name, b.name);

@@ -38,8 +38,37 @@ impl Attached {
         if document.is_empty() {
             return study.to_owned();
         }
+        // A copy that perbuck made has such tables already.
+        if let Some(text) = self.in_tables_of(study) {
+            return text;
+        }
         format!("{}\n\n# Added by perbuck, so that this file alone says everything.\n{document}", study.trim_end())
     }
+}
+
+impl Attached {
+    /// The study with these in the tables that it has for them; `None` where it has none, or cannot be read.
+    fn in_tables_of(&self, study: &str) -> Option<String> {
+        let mut document: DocumentMut = study.parse().ok()?;
+        if [TARGETS, FILES].iter().all(|name| !document.contains_table(name)) {
+            return None;
+        }
+        for (name, of) in [(TARGETS, &self.targets), (FILES, &self.files)].into_iter().filter(|(_, of)| !of.is_empty()) {
+            let table = document.entry(name).or_insert_with(|| Item::Table(Table::new())).as_table_mut()?;
+            for (key, text) in of {
+                table.insert(key, value(text.clone()));
+            }
+        }
+        Some(document.to_string())
+    }
+}
+
+/// The contenders of a study without a target and without a server.
+pub fn without_target(study: &str) -> Vec<String> {
+    let Ok(file) = TomlFile::parse("", study.to_owned()) else { return Vec::new() };
+    let root = file.root();
+    let bare = root.tables("contender").into_iter().filter(|c| !c.has("target") && !c.has("server"));
+    bare.filter_map(|c| c.text("name").map(|name| name.value)).collect()
 }
 
 /// The files that a study names and does not hold, by name and line.

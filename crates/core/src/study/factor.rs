@@ -70,6 +70,11 @@ impl Factor {
     }
 }
 
+/// A setting in one spelling: capitals, `-` and `_` make no difference to servers.
+pub(super) fn spelled(key: &str) -> String {
+    key.to_ascii_lowercase().replace('-', "_")
+}
+
 /// The name of the workload that was written, of one at some levels.
 pub fn base_of(workload: &str) -> &str {
     workload.split_once(AT).map_or(workload, |(base, _)| base)
@@ -117,6 +122,11 @@ impl Study {
         for (_, level) in self.levels_of(spec) {
             at.server_settings.extend(level.server_settings.clone());
             if let Some(server) = &mut at.server {
+                // A level wins over the server's file, whatever the spelling.
+                let set: Vec<String> = level.config.keys().map(|key| spelled(key)).collect();
+                if let Some(file) = &mut server.config_file {
+                    file.settings.retain(|key, _| !set.contains(&spelled(key)));
+                }
                 server.config.extend(level.config.clone());
             }
         }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::{Kind, Parts, Refused};
 
-/// The groups of an option file that a server reads; one may end in its version.
+/// The groups of an option file that a server reads.
 const GROUPS: &[&str] = &["mysqld", "server", "mariadb", "mariadbd", "galera"];
 
 /// The settings of a file.
@@ -44,7 +44,14 @@ impl Kind {
             if line.starts_with('!') || line.starts_with("include") {
                 return Err(refused(number, format!("`{line}` names another file"), "put its lines into this file"));
             }
-            if self != Self::Postgres && !reads(&group) {
+            if self != Self::Postgres && !GROUPS[..self.groups()].contains(&group.as_str()) {
+                if group.starts_with("mysqld-") || group.starts_with("mariadb-") || group.starts_with("mariadbd-") {
+                    return Err(refused(
+                        number,
+                        format!("`[{group}]` is for one version"),
+                        "put its lines into `[mysqld]`, or leave them out",
+                    ));
+                }
                 continue;
             }
             let (key, value) =
@@ -62,19 +69,17 @@ impl Kind {
         Ok(found)
     }
 
+    /// How many of the groups a server reads: MySQL knows none of MariaDB's.
+    fn groups(self) -> usize {
+        if self == Self::Mysql { 2 } else { GROUPS.len() }
+    }
+
     /// Settings of a file under those of a `config`, which win whatever their spelling.
     pub fn merged(self, file: &FileSettings, config: &BTreeMap<String, String>) -> BTreeMap<String, String> {
         let given = |key: &String| config.keys().any(|own| self.setting(own) == self.setting(key));
         let from_file = file.settings.iter().filter(|(key, _)| !given(key)).map(|(key, value)| (key.clone(), value.clone()));
         from_file.chain(config.clone()).collect()
     }
-}
-
-/// Whether a server of MySQL's family reads a group of its option file.
-fn reads(group: &str) -> bool {
-    let name =
-        group.rsplit_once('-').filter(|(_, end)| end.starts_with(|c: char| c.is_ascii_digit())).map_or(group, |(name, _)| name);
-    GROUPS.contains(&name)
 }
 
 /// One line: `name = value`, in PostgreSQL also `name value`, in MySQL's family also `name` alone.
@@ -126,7 +131,7 @@ mod tests {
     #[test]
     fn an_option_file_gives_the_settings_of_the_server_alone() {
         let text = "# a comment\n[client]\nport = 3306\n[mysqld]\nport=3306\ninnodb_buffer_pool_size = 35G # half\nskip-name-resolve\n\
-                    datadir = /var/lib/mysql\ninit_connect='SET x=1 # no comment'\n[mysqld-8.0]\nloose-admin_port = 1\n[mysqldump]\nquick\n";
+                    datadir = /var/lib/mysql\ninit_connect='SET x=1 # no comment'\n[server]\nloose-admin_port = 1\n[mariadb]\nquick\n[mysqldump]\nquick\n";
         let found = read(Kind::Mysql, text).unwrap();
         let expected = [
             ("admin_port", "1"),
@@ -157,6 +162,7 @@ mod tests {
             (Kind::Postgres, "include 'x.conf'\n", 1, "names another file"),
             (Kind::Postgres, "\nfsync\n", 2, "sets nothing"),
             (Kind::Mysql, "[mysqld]\na b = 1\n", 2, "is no setting"),
+            (Kind::Mysql, "[mysqld-8.0]\na = 1\n", 2, "is for one version"),
             (Kind::Tikv, "", 1, "for each of its parts"),
         ] {
             let (at, why) = read(kind, text).unwrap_err();

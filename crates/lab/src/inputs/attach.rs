@@ -1,7 +1,7 @@
 //! The text of a study with what it names and does not hold: files beside it, and targets of a command line.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Component, Path};
 
 use perbuck_core::study::{Attached, files_named};
 
@@ -20,10 +20,52 @@ pub fn study_text(study: &Path, targets: &Targets) -> Result<String, LabError> {
     let folder = study.parent().unwrap_or(Path::new(""));
     let mut attached = Attached { targets: targets.clone(), ..Attached::default() };
     for named in files_named(&text) {
-        let path = folder.join(&named.value);
-        if path.is_file() {
-            attached.files.insert(named.value, read_text("a file of the study", &path)?);
+        let (name, path) = (Path::new(&named.value), folder.join(&named.value));
+        // Another folder is that of no study; the reader says that the file is not there.
+        let beside = name.components().all(|part| matches!(part, Component::Normal(_)));
+        if beside && path.is_file() {
+            let text = read_text("a file of the study", &path)?;
+            if let Some(line) = secret_line(&text) {
+                let message = format!("{}:{line} holds a password, and perbuck keeps this file with the results", path.display());
+                return Err(LabError::usage(message, "leave that line out"));
+            }
+            attached.files.insert(named.value, text);
         }
     }
     Ok(attached.to(&text))
+}
+
+/// The first line of a configuration file that sets a password, or an address that may hold one.
+fn secret_line(text: &str) -> Option<usize> {
+    let sets = |line: &str| {
+        let key = line.trim_start().split(['=', ' ', '\t']).next().unwrap_or_default().to_ascii_lowercase();
+        !key.starts_with(['#', ';']) && (key.contains("passw") || key.contains("conninfo"))
+    };
+    text.lines().position(sets).map(|at| at + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_with_a_password_is_not_kept_and_one_of_another_folder_is_not_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
+        let study = |file: &str| {
+            write(
+                "s.toml",
+                &format!("[[contender]]\nname = \"a\"\nserver = {{ kind = \"mariadb\", config_file = \"{file}\" }}\n"),
+            );
+            study_text(&folder.path().join("s.toml"), &Targets::new())
+        };
+        write("my.cnf", "[mysqld]\n# password = 1\nvalidate = 1\n");
+        assert!(study("my.cnf").unwrap().contains("validate = 1"));
+        write("my.cnf", "[client]\npassword=secret\n");
+        let refused = study("my.cnf").unwrap_err().to_string();
+        assert!(refused.contains("my.cnf:2 holds a password") && !refused.contains("secret"), "{refused}");
+        for other in ["/etc/hostname", "../my.cnf"] {
+            assert!(!study(other).unwrap().contains("[files]"), "{other}");
+        }
+    }
 }

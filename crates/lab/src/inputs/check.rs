@@ -76,13 +76,12 @@ impl Check<'_> {
         }
     }
 
-    /// Reads the configuration files of private servers; settings that `config` or a level has, too, are left to those.
+    /// Reads the configuration files of private servers; settings that `config` has, too, are left to it.
     pub(super) fn config_files(&mut self, study: &mut Study) {
-        let levels: Vec<String> = study.factors.iter().flat_map(|f| &f.levels).flat_map(|l| l.config.keys().cloned()).collect();
         for contender in &mut study.contenders {
             let Some(spec) = &mut contender.server else { continue };
             let (parts, kind) = (spec.parts(), Kind::named(&spec.kind.value));
-            let given: Vec<String> = spec.config.keys().chain(&levels).cloned().collect();
+            let given: Vec<String> = spec.config.keys().cloned().collect();
             let (Some(file), Some(kind)) = (&mut spec.config_file, kind) else { continue };
             match kind.read_file(&parts, &file.text) {
                 Ok(mut found) => {

@@ -100,12 +100,20 @@ fn article(all: &Context<'_>, beside: &Beside) -> Vec<Block> {
     };
     let (ratios, values): (Vec<&BesideRow>, Vec<&BesideRow>) = beside.rows.iter().partition(|row| row.is_ratio);
     let margin = percent(all.comparison.decision.margin);
+    if ratios.is_empty() && values.is_empty() {
+        return Vec::new();
+    }
+    let told = |what: &str, rows: &[&BesideRow]| format!("of {} {}", counted(rows.len(), what), count(rows));
+    let all_told: Vec<String> = [("printed ratio", &ratios), ("printed value", &values)]
+        .into_iter()
+        .filter(|(_, rows)| !rows.is_empty())
+        .map(|(what, rows)| told(what, rows))
+        .collect();
     let mut out = vec![paragraph(format!(
-        "Beside {}: of {} {}. A number is confirmed where the whole interval of measured over printed lies within {margin}, and contradicted \
+        "Beside {}: {}. A number is confirmed where the whole interval of measured over printed lies within {margin}, and contradicted \
          where it lies outside.",
         clean(&beside.source),
-        counted(ratios.len(), "printed ratio"),
-        count(&ratios),
+        all_told.join("; "),
     ))];
     // What was not measured is counted above, and has no room here.
     let measured: Vec<&BesideRow> = ratios.iter().filter(|row| row.measured.is_some()).copied().collect();
@@ -117,8 +125,8 @@ fn article(all: &Context<'_>, beside: &Beside) -> Vec<Block> {
         out.push(Block::List(beside.differences.iter().map(|line| clean(line)).collect()));
     }
     if !beside.rows.is_empty() {
-        let caption = format!("Published beside measured: everything that was printed; of the values {}", count(&values));
-        out.push(Block::Data(rows(all, &caption, &beside.rows.iter().collect::<Vec<_>>())));
+        let caption = "Published beside measured: everything that was printed";
+        out.push(Block::Data(rows(all, caption, &beside.rows.iter().collect::<Vec<_>>())));
     }
     out
 }

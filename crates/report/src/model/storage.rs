@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use perbuck_core::run_record::{DataSize, Prewarmed, RunRecord};
-use perbuck_core::study::Contender;
+use perbuck_core::study::{Contender, base_of};
 use perbuck_core::units::{duration_text, thousands, total};
 
 use super::Context;
@@ -26,15 +26,17 @@ pub(super) fn size_of_data(all: &Context<'_>) -> Option<Block> {
     for record in all.records {
         let (Some(size), Some(slot)) = (record.workload.data_size, all.slot(&record.key.contender)) else { continue };
         let database = all.study.workload(&record.key.workload).and_then(|w| w.database.as_deref());
-        let set = sets.entry((database, record.workload.data_fingerprint.as_str(), slot)).or_default();
-        set.workloads.insert(&record.key.workload);
+        // At levels of a factor servers may have other memories for the same data.
+        let memory = record.target.page_memory_bytes;
+        let set = sets.entry((database, record.workload.data_fingerprint.as_str(), slot, memory)).or_default();
+        set.workloads.insert(base_of(&record.key.workload));
         set.sizes.push(size);
         set.memory.extend(record.target.page_memory_bytes);
     }
     let heads = "Workload | Contender | #Tables | #Indexes | #Store, all copies | #Memory for pages | #Tables and indexes / memory | \
                  Volumes as declared";
     let mut table = Table::new("Size of the data before the trials", heads);
-    for ((_, _, slot), set) in sets {
+    for ((_, _, slot, _), set) in sets {
         let contender = &all.study.contenders[slot];
         let of = |size: fn(&DataSize) -> Option<u64>| span(set.sizes.iter().filter_map(size));
         let most = set.sizes.iter().filter_map(tables_and_indexes).max();

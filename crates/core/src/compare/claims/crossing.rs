@@ -44,6 +44,12 @@ pub(super) fn crossing(points: &[(f64, Linear)], confidence: f64) -> Option<Cros
         high = f64::INFINITY;
     }
     low = low.max(first.0);
+    if from.is_infinite() && high.is_finite() {
+        // Surely not ahead at the last point, wherever it may have been before.
+        (low, high) = (from, from);
+    } else if from.is_finite() {
+        (low, high) = (low.min(from), high.max(from));
+    }
     Some(Crossing { from, interval: Some(Interval { low, high: high.max(low) }) })
 }
 

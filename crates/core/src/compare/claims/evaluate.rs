@@ -167,7 +167,8 @@ impl Measured<'_> {
         let mine = result.points.iter().enumerate().filter(|(_, point)| point.contender == contender);
         let linear = |(i, point): (usize, &PointResult)| {
             // A name for the point where its trials share nothing with those of others.
-            let own = if self.independent { 1 + (w.unwrap_or(0) * result.points.len() + i) as u32 } else { 0 };
+            let before: usize = self.workloads.iter().take(w.unwrap_or(0)).map(|w| w.points.len()).sum();
+            let own = if self.independent { 1 + (before + i) as u32 } else { 0 };
             Linear::mean(&point.trials(), own)
         };
         let all: Vec<_> = mine.filter_map(|(i, point)| Some((point, linear((i, point))?))).collect();

@@ -193,3 +193,19 @@ fn what_was_not_measured_is_told() {
     assert!(found.iter().all(|c| c.outcome == Outcome::NotMeasured));
     assert!(notes.iter().zip(expected).all(|(note, says)| note.contains(says)), "{notes:?}");
 }
+
+#[test]
+fn a_contender_that_is_surely_behind_at_the_end_never_stays_ahead() {
+    use super::crossing::crossing;
+    use super::linear::Linear;
+    let point = |mean: f64| {
+        let trial = |(block, off): (u32, f64)| crate::stats::Trial { deployment: 1, block, value: mean + off };
+        Linear::mean(&[(1, -0.02), (2, 0.0), (3, 0.02)].map(trial), 0).unwrap()
+    };
+    let lost = crossing(&[(1.0, point(0.01)), (128.0, point(-0.3))], 0.95).unwrap();
+    assert!(lost.from.is_infinite() && lost.interval.unwrap().low.is_infinite(), "no bound from above can hold");
+    // Ahead everywhere, and hardly in the middle: the interval holds the value.
+    let ahead = crossing(&[(1.0, point(0.3)), (16.0, point(0.01)), (128.0, point(0.3))], 0.95).unwrap();
+    let interval = ahead.interval.unwrap();
+    assert!(ahead.from == 1.0 && interval.low == 1.0 && (16.0..128.0).contains(&interval.high), "{interval:?}");
+}

@@ -1,8 +1,8 @@
 //! Factors: read, and multiplied into the workloads.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use crate::study::factor::AT;
+use crate::study::factor::{AT, spelled};
 use crate::study::server::{read_config, read_server_settings};
 use crate::study::{Contender, Factor, FactorLevel, Sweep, WorkloadSpec};
 use crate::toml_reader::{Located, Scalar, Section};
@@ -27,7 +27,26 @@ pub(super) fn read_factors(root: &Section<'_>) -> Option<Vec<Factor>> {
             root.file().report(level.line, format!("two levels are named `{}`", level.name), "give each its own name");
         }
     }
+    check_twice(root, &factors);
     Some(factors)
+}
+
+/// What levels of two factors set, so that one of them would do nothing.
+fn check_twice(root: &Section<'_>, factors: &[Factor]) {
+    let mut set: BTreeMap<(&str, String), &str> = BTreeMap::new();
+    for (factor, level) in factors.iter().flat_map(|factor| factor.levels.iter().map(move |level| (factor, level))) {
+        let of_servers = level.server_settings.keys().chain(level.config.keys()).map(|key| ("server", spelled(key)));
+        let of_workloads = level.parameters.keys().map(|key| ("workload", key.clone()));
+        let workers = level.workers.map(|_| ("load", "workers".to_owned()));
+        for key in of_servers.chain(of_workloads).chain(workers) {
+            let name = key.1.clone();
+            let first = *set.entry(key).or_insert(&factor.name);
+            if first != factor.name {
+                let message = format!("level `{}` sets `{name}`, which factor `{first}` sets, too", level.name);
+                root.file().report(level.line, message, "let one factor set it");
+            }
+        }
+    }
 }
 
 fn read_factor(s: &Section<'_>) -> Option<Factor> {

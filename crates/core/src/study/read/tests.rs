@@ -1,5 +1,5 @@
 use super::*;
-use crate::study::{Attached, Summary, files_named, targets_given};
+use crate::study::{Attached, Summary, files_named, targets_given, without_target};
 use crate::workload_kind::tests::{KINDS, ORDERS};
 
 const GOOD: &str = include_str!("tests/good.toml");
@@ -129,6 +129,11 @@ fn what_is_wrong_with_a_factor_is_named() {
         (", { name = \"all\", workers = 3 }", "", "has 1 levels"),
         ("mix = \"reads\"", "mux = 1", "level `reads` sets `mux`, which workload `small` (shop) does not have"),
         ("mix = \"reads\"", "warehouses = 1", "has its own `warehouses`, which factor `mix` varies"),
+        (
+            "name = \"all\", workers = 3",
+            "name = \"all\", server_settings = { POOL = 1 }",
+            "level `all` sets `pool`, which factor `pool` sets, too",
+        ),
         ("label = \"buffer pool\"", "by_hand = true", "level `large` sets something, and you set the levels"),
         ("name = \"reads\"", "name = \"re,ads\"", "cannot be the name of a folder"),
     ] {
@@ -166,6 +171,11 @@ fn targets_and_files_stand_at_the_end_of_a_study() {
     assert_eq!(study.contender("b").unwrap().target.as_ref().unwrap().value, "sqlite:other.db");
     let file = study.contender("p").unwrap().server.as_ref().unwrap().config_file.as_ref().unwrap();
     assert_eq!(file.text, "[mysqld]\nx = 'a'\n");
+    // A copy that has such tables takes more of them.
+    let other = Attached { targets: [("b".to_owned(), "sqlite:third.db".to_owned())].into(), ..Attached::default() };
+    let twice = other.to(&whole);
+    assert_eq!((targets_given(&twice)["b"].as_str(), files_named(&twice).len()), ("sqlite:third.db", 0));
+    assert_eq!(without_target(&bare), ["b"]);
     let stranger = Attached { targets: [("bb".to_owned(), "sqlite:x".to_owned())].into(), ..Attached::default() };
     let problems = Study::read("s.toml", &stranger.to(GOOD), &KINDS).map(|s| s.name).unwrap_err();
     assert!(problems[0].to_string().contains("did you mean `b`"), "{problems:?}");
