@@ -117,6 +117,26 @@ fn new_orders_per_minute() -> Metric {
     Metric::rate("tpmc", "tpmC", ["new-order transactions", "new orders"], Counted::Kinds(kinds), Period::Minute)
 }
 
+fn example_workload() -> WorkloadRecord {
+    WorkloadRecord {
+        kind: "tpcc".into(),
+        parameters: BTreeMap::from([("warehouses".into(), "1".into())]),
+        data_fingerprint: "tpcc-1".into(),
+        data: "reloaded".into(),
+        rows_before: BTreeMap::from([("orders".into(), 30_000)]),
+        rows_after: BTreeMap::from([("orders".into(), 30_594)]),
+        data_size: Some(DataSize { tables_bytes: Some(9 << 20), indexes_bytes: Some(1 << 20), store_bytes: Some(40 << 20) }),
+        prewarm: Some(Prewarmed {
+            what: "tables".into(),
+            passes: 2,
+            took_ns: 900_000_000,
+            pages_read: Some(0),
+            bytes_read: Some(0),
+        }),
+        metric: RecordedMetric::Declared(new_orders_per_minute()),
+    }
+}
+
 /// A record with something in every list and map.
 fn example() -> RunRecord {
     let mut service = Histogram::new();
@@ -154,23 +174,7 @@ fn example() -> RunRecord {
             cooldown_ns: 0,
             max_attempts: 10,
         },
-        workload: WorkloadRecord {
-            kind: "tpcc".into(),
-            parameters: BTreeMap::from([("warehouses".into(), "1".into())]),
-            data_fingerprint: "tpcc-1".into(),
-            data: "reloaded".into(),
-            rows_before: BTreeMap::from([("orders".into(), 30_000)]),
-            rows_after: BTreeMap::from([("orders".into(), 30_594)]),
-            data_size: Some(DataSize { tables_bytes: Some(9 << 20), indexes_bytes: Some(1 << 20), store_bytes: Some(40 << 20) }),
-            prewarm: Some(Prewarmed {
-                what: "tables".into(),
-                passes: 2,
-                took_ns: 900_000_000,
-                pages_read: Some(0),
-                bytes_read: Some(0),
-            }),
-            metric: RecordedMetric::Declared(new_orders_per_minute()),
-        },
+        workload: example_workload(),
         target: example_target(),
         host: emulated_host(),
         measured: Measured {

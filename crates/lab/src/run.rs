@@ -54,7 +54,6 @@ pub fn study(inputs: &Inputs, options: &RunOptions, progress: &mut dyn Progress,
 }
 
 fn whole(inputs: &Inputs, options: &RunOptions, progress: &mut dyn Progress, stop: &StopToken) -> Result<PathBuf, LabError> {
-    let deployment = options.deployment;
     let fingerprint = inputs.study.fingerprint();
     let files = inputs.into();
     let store = Store::join_within(&options.results, files, &fingerprint, Duration::ZERO)?;
@@ -65,12 +64,7 @@ fn whole(inputs: &Inputs, options: &RunOptions, progress: &mut dyn Progress, sto
     let wanted = |key: &TrialKey| asked_for(&inputs.study, options, key) && !store.has(key);
     let missing: Vec<(usize, &TrialKey)> = plan.iter().enumerate().filter(|(_, key)| wanted(key)).collect();
     if missing.is_empty() {
-        let which = match deployment {
-            Some(deployment) => format!("all trials of deployment {deployment}"),
-            None if !options.at.is_empty() => format!("all trials at {}", options.at.join(", ")),
-            None => format!("all {} trials", plan.len()),
-        };
-        progress.line(&format!("{which} are on disk in {}", store.root().display()));
+        progress.line(&format!("{} are on disk in {}", all_of(options, plan.len()), store.root().display()));
         if store.checked() && !globals::left_behind(store.root()) {
             return Ok(store.root().to_owned());
         }
@@ -124,6 +118,15 @@ fn whole(inputs: &Inputs, options: &RunOptions, progress: &mut dyn Progress, sto
     }
     store.mark_checked()?;
     Ok(store.root().to_owned())
+}
+
+/// What was asked for, where all of it is there.
+fn all_of(options: &RunOptions, trials: usize) -> String {
+    match options.deployment {
+        Some(deployment) => format!("all trials of deployment {deployment}"),
+        None if !options.at.is_empty() => format!("all trials at {}", options.at.join(", ")),
+        None => format!("all {trials} trials"),
+    }
 }
 
 /// Whether a trial is of the deployment, and of the levels set by hand, that are to be run.

@@ -160,7 +160,14 @@ impl<'a> Session<'a> {
         progress: &mut dyn Progress,
     ) -> Result<Option<Prewarmed>, LabError> {
         let Some(what) = self.context.study.sweep_of(workload).prewarm else { return Ok(None) };
-        if let Some(known) = self.prewarmed.get(&stage).filter(|_| !loaded) {
+        // Workloads of one contender that share their tables share their pages.
+        let mine = (&self.stages[stage], stage / self.inputs.study.workloads.len());
+        let same = |(other, done): &(&usize, &Prewarmed)| {
+            let theirs = (&self.stages[**other], **other / self.inputs.study.workloads.len());
+            let data = |stage: &Stage| (stage.address.clone(), stage.fingerprint.clone());
+            mine.1 == theirs.1 && data(mine.0) == data(theirs.0) && done.what == what.word()
+        };
+        if let Some((_, known)) = self.prewarmed.iter().find(same).filter(|_| !loaded) {
             return Ok(Some(known.clone()));
         }
         // As a load before each block is told.

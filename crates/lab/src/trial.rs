@@ -237,12 +237,8 @@ pub fn run_watched(
     let audit = task.stage.trials.audit(&outcome.measured)?;
     let changes = differences(&before, &after, spec.warmup_ns + spec.duration_ns);
     flags.extend(flags::cluster_changed(&changes).into_iter().chain(flags::uneven_servers(&changes)));
-    let target = TargetRecord {
-        work: Some(work),
-        observed: task.stage.observed(&facts, context.host),
-        build: task.stage.has_build(&facts)?,
-        ..target_record(task.stage, &facts, changes, server_cpu_ns)
-    };
+    let (observed, build) = (task.stage.observed(&facts, context.host), task.stage.has_build(&facts)?);
+    let target = TargetRecord { work: Some(work), observed, build, ..target_record(task.stage, &facts, changes, server_cpu_ns) };
     let record = RunRecord {
         schema: RECORD_SCHEMA,
         perbuck: env!("CARGO_PKG_VERSION").to_owned(),

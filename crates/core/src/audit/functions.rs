@@ -7,18 +7,28 @@ use crate::problem::nearest;
 use crate::study::Summary;
 use crate::units::MicroUsd;
 
-/// What only a price list knows.
+/// What only a price list knows; `None` of what it does not.
 pub trait Facts {
     /// Virtual CPUs of a machine type.
-    fn vcpu(&self, instance: &str) -> Option<u32>;
+    fn vcpu(&self, _instance: &str) -> Option<u32> {
+        None
+    }
     /// Memory of a machine type in GiB, as a decimal number.
-    fn memory_gib(&self, instance: &str) -> Option<String>;
+    fn memory_gib(&self, _instance: &str) -> Option<String> {
+        None
+    }
     /// On-demand price of an hour of a machine in a region.
-    fn usd_per_hour(&self, instance: &str, region: &str) -> Option<MicroUsd>;
+    fn usd_per_hour(&self, _instance: &str, _region: &str) -> Option<MicroUsd> {
+        None
+    }
     /// Price of a capacity unit of a kind of volume for a month in a region.
-    fn usd_per_gb_month(&self, kind: &str, region: &str) -> Option<MicroUsd>;
+    fn usd_per_gb_month(&self, _kind: &str, _region: &str) -> Option<MicroUsd> {
+        None
+    }
     /// IOPS that a volume of that kind and size has without buying any, its burst apart.
-    fn volume_iops(&self, kind: &str, size_gb: u32) -> Option<u32>;
+    fn volume_iops(&self, _kind: &str, _size_gb: u32) -> Option<u32> {
+        None
+    }
 }
 
 /// The functions with their arguments, as messages show them.

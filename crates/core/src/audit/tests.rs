@@ -2,7 +2,6 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::exact::{Exact, Mode};
-use crate::units::MicroUsd;
 use crate::workload_kind::tests::KINDS;
 
 struct Nothing;
@@ -10,18 +9,6 @@ struct Nothing;
 impl Facts for Nothing {
     fn vcpu(&self, instance: &str) -> Option<u32> {
         (instance == "m.large").then_some(2)
-    }
-    fn memory_gib(&self, _: &str) -> Option<String> {
-        None
-    }
-    fn usd_per_hour(&self, _: &str, _: &str) -> Option<MicroUsd> {
-        None
-    }
-    fn usd_per_gb_month(&self, _: &str, _: &str) -> Option<MicroUsd> {
-        None
-    }
-    fn volume_iops(&self, _: &str, _: u32) -> Option<u32> {
-        None
     }
 }
 

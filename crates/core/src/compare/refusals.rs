@@ -98,7 +98,7 @@ fn differences(a: &RunRecord, b: &RunRecord) -> Vec<&'static str> {
     let checks = [
         (a.target.version != b.target.version, "the version of the database"),
         (a.target.variables != b.target.variables, "the settings of the database"),
-        (builds.is_some_and(|(a, b)| a != b), "the build of the database"),
+        (builds.is_some_and(|(a, b)| a.contradicts(b)), "the build of the database"),
         (machine(a) != machine(b), "the machine of the client"),
         (a.perbuck != b.perbuck, "the version of perbuck"),
         (a.workload.data_fingerprint != b.workload.data_fingerprint, "their data"),

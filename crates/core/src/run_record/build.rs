@@ -24,6 +24,16 @@ pub struct Build {
 }
 
 impl Build {
+    /// Whether a fact that both tell is another one; what only one of them tells contradicts nothing.
+    pub fn contradicts(&self, other: &Self) -> bool {
+        let differ = |a: &Option<String>, b: &Option<String>| a.is_some() && b.is_some() && a != b;
+        let counted = !self.instructions.is_empty() && !other.instructions.is_empty();
+        differ(&self.commit, &other.commit)
+            || differ(&self.compiler, &other.compiler)
+            || differ(&self.build_id, &other.build_id)
+            || (counted && self.instructions != other.instructions)
+    }
+
     /// The same, or `None` where nothing is known.
     pub fn known(self) -> Option<Self> {
         Some(self).filter(|build| *build != Self::default())

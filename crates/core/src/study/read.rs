@@ -14,7 +14,8 @@ use super::published::{article, check_results, read_results};
 use super::server::{read_server, read_server_settings};
 use super::transactions::read_transactions;
 use super::{
-    Contender, Decision, Node, PriceBasis, Reset, Rounding, STUDY_SCHEMA, SnapshotRule, Study, Sweep, Volume, WorkloadSpec,
+    AuditSpec, Contender, Decision, Factor, Node, PriceBasis, Published, Reset, Rounding, STUDY_SCHEMA, SnapshotRule, Study,
+    Sweep, Volume, WorkloadSpec,
 };
 
 mod decision;
@@ -76,14 +77,7 @@ fn read_root(root: &Section<'_>, kinds: &Kinds) -> Option<Study> {
     let factors = read_factors(root);
     let mut sweep = root.table("sweep").map_or_else(|| Some(Sweep::default()), |s| read_sweep(&s));
     let article = article(root);
-    let article_root = article.as_ref().map(TomlFile::root);
-    let results = read_results(article_root.as_ref().unwrap_or(root));
-    let mut audit = read_audit(root);
-    let own = audit.claims.len();
-    audit.extend(article_root.as_ref().map(read_audit));
-    if measures {
-        check_names(root, &audit, own);
-    }
+    let (results, audit) = read_article(root, article.as_ref(), measures);
     let (published, beside) = if measures { (None, results) } else { (results, None) };
     // Published results have points of their own; a sweep is what perbuck would measure.
     let given = !imported || root.table("sweep").is_some_and(|s| s.has("connections"));
@@ -103,10 +97,8 @@ fn read_root(root: &Section<'_>, kinds: &Kinds) -> Option<Study> {
     if let Some(control) = control {
         contenders.extend(read_control(root, &control, &contenders, published.is_some()));
     }
-    let (mut workloads, factors) = (give_sweeps(root, workloads?, sweep.as_ref()), factors?);
-    unique(root, "workload", workloads.iter().map(|w| (w.name.as_str(), w.line)));
-    workloads = multiply(root, &factors, workloads, sweep.as_ref());
-    factor::check_contenders(root, &factors, &contenders);
+    let factors = factors?;
+    let mut workloads = at_levels(root, (workloads?, sweep.as_ref()), &factors, &contenders);
     if let Some(measured) = measured {
         check_summaries(root, summary.as_ref(), &workloads, measured);
     }
@@ -146,6 +138,32 @@ fn read_root(root: &Section<'_>, kinds: &Kinds) -> Option<Study> {
         audit,
     };
     few_enough(root, &study).then_some(study)
+}
+
+/// The published results of a study and what is to be audited of them, from its own file and from that of its article.
+fn read_article(root: &Section<'_>, article: Option<&TomlFile>, measures: bool) -> (Option<Published>, AuditSpec) {
+    let article = article.map(TomlFile::root);
+    let results = read_results(article.as_ref().unwrap_or(root));
+    let mut audit = read_audit(root);
+    let own = audit.claims.len();
+    audit.extend(article.as_ref().map(read_audit));
+    if measures {
+        check_names(root, &audit, own);
+    }
+    (results, audit)
+}
+
+/// The workloads as written, each with its sweep and at every level of the factors.
+fn at_levels(
+    root: &Section<'_>,
+    (written, sweep): (Vec<(WorkloadSpec, Own)>, Option<&Sweep>),
+    factors: &[Factor],
+    contenders: &[Contender],
+) -> Vec<WorkloadSpec> {
+    let written = give_sweeps(root, written, sweep);
+    unique(root, "workload", written.iter().map(|w| (w.name.as_str(), w.line)));
+    factor::check_contenders(root, factors, contenders);
+    multiply(root, factors, written, sweep)
 }
 
 /// Whether a study asks for no more trials than one may have.

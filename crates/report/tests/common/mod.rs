@@ -207,6 +207,27 @@ fn host() -> HostRecord {
     }
 }
 
+fn workload(key: &TrialKey, tpcc: bool) -> WorkloadRecord {
+    let rows = |n| BTreeMap::from([("orders".to_owned(), n), ("stock".to_owned(), 1_000_000)]);
+    WorkloadRecord {
+        kind: if tpcc { "tpcc" } else { "sysbench" }.into(),
+        parameters: BTreeMap::from([if tpcc { ("warehouses".into(), "10".into()) } else { ("tables".into(), "16".into()) }]),
+        data_fingerprint: if tpcc { "tpcc-10-42" } else { "sysbench-16-42" }.into(),
+        data: "reloaded".into(),
+        rows_before: rows(300_000),
+        rows_after: rows(300_000 + u64::from(key.connections)),
+        data_size: tpcc.then_some(DataSize { tables_bytes: Some(900 << 20), indexes_bytes: Some(100 << 20), store_bytes: None }),
+        prewarm: tpcc.then(|| Prewarmed {
+            what: "tables".into(),
+            passes: if key.contender == "arm" { 2 } else { 3 },
+            took_ns: 3_200_000_000,
+            pages_read: Some(if key.contender == "arm" { 0 } else { 6_050 }),
+            bytes_read: None,
+        }),
+        metric: RecordedMetric::Declared(if tpcc { &TPMC } else { &TPS }.clone()),
+    }
+}
+
 pub fn record(study: &Study, key: &TrialKey, position: u32) -> RunRecord {
     let seed = trial_seed(study.seed, key);
     // The noise differs by contender, as it does on machines; the operations do not.
@@ -215,7 +236,6 @@ pub fn record(study: &Study, key: &TrialKey, position: u32) -> RunRecord {
     let text = |arm_text: &str, other: &str| if arm { arm_text.to_owned() } else { other.to_owned() };
     let transactions = transactions(key, &mut rng);
     let statements = StatementCounts { read: 900_000, write: 300_000, other: 60_000, ..StatementCounts::default() };
-    let rows = |n| BTreeMap::from([("orders".to_owned(), n), ("stock".to_owned(), 1_000_000)]);
     let tpcc = key.workload == "small";
     let retry = ErrorRecord { count: 40, class: "retry".into(), example: "Deadlock found when trying to get lock".into() };
     RunRecord {
@@ -230,27 +250,7 @@ pub fn record(study: &Study, key: &TrialKey, position: u32) -> RunRecord {
         started_unix_ms: 1_785_576_612_000 + u64::from(position) * 700_000,
         started_boot: None,
         load: load(study, key),
-        workload: WorkloadRecord {
-            kind: if tpcc { "tpcc" } else { "sysbench" }.into(),
-            parameters: BTreeMap::from([if tpcc { ("warehouses".into(), "10".into()) } else { ("tables".into(), "16".into()) }]),
-            data_fingerprint: if tpcc { "tpcc-10-42" } else { "sysbench-16-42" }.into(),
-            data: "reloaded".into(),
-            rows_before: rows(300_000),
-            rows_after: rows(300_000 + u64::from(key.connections)),
-            data_size: tpcc.then_some(DataSize {
-                tables_bytes: Some(900 << 20),
-                indexes_bytes: Some(100 << 20),
-                store_bytes: None,
-            }),
-            prewarm: tpcc.then(|| Prewarmed {
-                what: "tables".into(),
-                passes: if key.contender == "arm" { 2 } else { 3 },
-                took_ns: 3_200_000_000,
-                pages_read: Some(if key.contender == "arm" { 0 } else { 6_050 }),
-                bytes_read: None,
-            }),
-            metric: RecordedMetric::Declared(if tpcc { &TPMC } else { &TPS }.clone()),
-        },
+        workload: workload(key, tpcc),
         target: TargetRecord {
             address: text("mysql://arm.example:4000/test", "mysql://x86.example:4000/test"),
             driver: "mysql".into(),

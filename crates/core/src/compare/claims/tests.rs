@@ -7,27 +7,11 @@ use crate::compare::{TrialPosition, workload};
 use crate::metric::TPS;
 use crate::rng::{OpRng, tests::normal};
 use crate::stats::Design;
-use crate::units::{MicroUsd, Seed};
+use crate::units::Seed;
 
 struct NoFacts;
 
-impl Facts for NoFacts {
-    fn vcpu(&self, _: &str) -> Option<u32> {
-        None
-    }
-    fn memory_gib(&self, _: &str) -> Option<String> {
-        None
-    }
-    fn usd_per_hour(&self, _: &str, _: &str) -> Option<MicroUsd> {
-        None
-    }
-    fn usd_per_gb_month(&self, _: &str, _: &str) -> Option<MicroUsd> {
-        None
-    }
-    fn volume_iops(&self, _: &str, _: u32) -> Option<u32> {
-        None
-    }
-}
+impl Facts for NoFacts {}
 
 const LEVELS: [u32; 4] = [1, 4, 16, 64];
 /// Where arm passes x86, and how the logarithm of their ratio rises with that of the connections.
