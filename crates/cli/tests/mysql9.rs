@@ -33,3 +33,23 @@ fn a_study_runs_with_caching_sha2_by_rsa_and_by_tls() {
         assert_eq!(record.target.variables["connection encryption"] == "none", name == "rsa");
     }
 }
+
+#[test]
+fn a_level_of_the_buffer_pool_is_there_before_its_trial() {
+    let mut desk = Desk::new();
+    desk.alone_on("PERBUCK_TEST_MYSQL9");
+    desk.set("PERBUCK_M_PASSWORD", &server("PERBUCK_TEST_MYSQL9_PASSWORD"));
+    let pool = "[[factor]]\nname = \"pool\"\nlevel = [\n\
+        { name = \"large\", server_settings = { innodb_buffer_pool_size = 536870912 } },\n\
+        { name = \"small\", server_settings = { innodb_buffer_pool_size = 134217728 } },\n]\n[sweep]";
+    let sweep = SHORT.replace("trials = 1", "trials = 2");
+    desk.write("s.toml", &study(&server("PERBUCK_TEST_MYSQL9"), RW, &sweep).replace("[sweep]", pool));
+    let ran = desk.good(&["run", "s.toml"]);
+    assert!(ran.err.contains("restored innodb_buffer_pool_size"), "{}", ran.err);
+    let records = desk.records("results/s");
+    assert_eq!(records.len(), 4);
+    for record in records {
+        let size = if record.key.workload.ends_with("@large") { "536870912" } else { "134217728" };
+        assert_eq!(record.target.variables["innodb_buffer_pool_size"], size, "{}", record.key.title());
+    }
+}

@@ -13,6 +13,19 @@ pub struct SettingWords {
     pub fixed: &'static str,
     /// What to do about a missing right.
     pub denied: &'static str,
+    /// A setting whose change goes on after it was taken.
+    pub background: Option<Background>,
+}
+
+/// A setting that a server takes at once and carries out in the background.
+#[derive(Debug)]
+pub struct Background {
+    /// Its name.
+    pub name: &'static str,
+    /// Queries for how far it is, as text; the first one that the server knows is asked.
+    pub queries: &'static [&'static str],
+    /// Whether a text says that nothing goes on any more.
+    pub ended: fn(&str) -> bool,
 }
 
 /// How tables get further replicas in another format, such as columns.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use perbuck_database::dialect::TransactionChoice;
-use perbuck_database::settings::{ReplicaWords, SettingWords};
+use perbuck_database::settings::{Background, ReplicaWords, SettingWords};
 use perbuck_load::driver::SessionId;
 use perbuck_load::error::DriverError;
 use perbuck_net::reach::{literal, pairs};
@@ -68,7 +68,23 @@ pub(crate) const GLOBALS: SettingWords = SettingWords {
     fixed: "set it in the configuration of the server; a variable of sessions is set by `set.NAME=VALUE` in the target",
     denied: "grant the user the right to set it (SYSTEM_VARIABLES_ADMIN on MySQL and TiDB, SUPER or its admin privilege on MariaDB), \
              or leave it out and set it on the server yourself",
+    background: Some(Background {
+        name: "innodb_buffer_pool_size",
+        // MariaDB's table, and MySQL's. TiDB has neither, and no such setting.
+        queries: &[
+            "SELECT VARIABLE_VALUE FROM information_schema.GLOBAL_STATUS WHERE VARIABLE_NAME = 'INNODB_BUFFER_POOL_RESIZE_STATUS'",
+            "SELECT VARIABLE_VALUE FROM performance_schema.global_status WHERE VARIABLE_NAME = 'Innodb_buffer_pool_resize_status'",
+        ],
+        ended: resize_ended,
+    }),
 };
+
+/// Whether InnoDB says that no resize of its buffer pool goes on; a failed one shows in the value that is read back.
+fn resize_ended(status: &str) -> bool {
+    let status = status.trim().to_ascii_lowercase();
+    let ends = ["complet", "nothing to do", "did not change", "not started", "fail", "cannot", "aborted"];
+    status.is_empty() || ends.iter().any(|end| status.contains(end))
+}
 
 /// TiFlash, of TiDB alone.
 pub(crate) const TIFLASH: ReplicaWords = ReplicaWords {
@@ -88,6 +104,18 @@ pub(crate) const TIFLASH: ReplicaWords = ReplicaWords {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_resize_goes_on_until_the_server_says_that_it_ended() {
+        let unchanged = "Size did not change (old size = new size = 134217728. Nothing to do.";
+        for ended in ["", "Completed resizing buffer pool at 261126  1:11:54.", unchanged] {
+            assert!(resize_ended(ended), "{ended}");
+        }
+        let resizing = "Resizing buffer pool from 1073741824 to 67108864 (unit=134217728).";
+        for goes_on in ["Withdrawing blocks to be shrunken.", resizing] {
+            assert!(!resize_ended(goes_on), "{goes_on}");
+        }
+    }
 
     #[test]
     fn an_isolation_level_is_set_as_every_version_can() {

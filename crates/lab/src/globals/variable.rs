@@ -1,6 +1,9 @@
 //! One variable of one server: read, set and restored.
 
-use perbuck_database::settings::SettingWords;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use perbuck_database::settings::{Background, SettingWords};
 use perbuck_load::error::{Cause, DriverError, ErrorClass};
 
 use super::journal::Change;
@@ -34,7 +37,46 @@ pub(super) fn set(stage: &Stage, host: u32, name: &str, value: Option<&str>) -> 
             _ => break,
         }
     }
-    result
+    result?;
+    match words.background.as_ref().filter(|background| background.name.eq_ignore_ascii_case(name)) {
+        Some(background) => until_ended(stage, host, background),
+        None => Ok(()),
+    }
+}
+
+/// How long a server may carry out a change in the background, and how often it is asked.
+const BACKGROUND_TIMEOUT: Duration = Duration::from_secs(20 * 60);
+const POLL: Duration = Duration::from_millis(100);
+
+/// Waits until a server has carried out a change; where it never tells how far it is, the change is taken as done.
+fn until_ended(stage: &Stage, host: u32, background: &Background) -> Result<(), DriverError> {
+    let began = Instant::now();
+    loop {
+        let Some(text) = how_far(stage, host, background)? else { return Ok(()) };
+        if (background.ended)(&text) {
+            return Ok(());
+        }
+        if began.elapsed() > BACKGROUND_TIMEOUT {
+            let minutes = BACKGROUND_TIMEOUT.as_secs() / 60;
+            let message = format!("{} is still being changed after {minutes} minutes; the server says: {text}", background.name);
+            return Err(DriverError::client(ErrorClass::Fatal, "settings", message));
+        }
+        thread::sleep(POLL);
+    }
+}
+
+/// What the first query says that the server knows; `None` where it knows none, or says nothing.
+fn how_far(stage: &Stage, host: u32, background: &Background) -> Result<Option<String>, DriverError> {
+    for query in background.queries {
+        match stage.server.cell_on_host(host, query) {
+            Ok(None) => {}
+            Ok(told) => return Ok(told),
+            Err(error) if error.class == ErrorClass::Lost || error.cause == Some(Cause::Stopped) => return Err(error),
+            // Another version keeps it elsewhere.
+            Err(_) => {}
+        }
+    }
+    Ok(None)
 }
 
 /// Restores the old value of a variable, if it has another one; returns whether it had.
