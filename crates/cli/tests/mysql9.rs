@@ -16,6 +16,7 @@ fn a_study_runs_with_caching_sha2_by_rsa_and_by_tls() {
         [("rsa", "tls=disabled".to_owned()), ("tls", format!("tls=verify-ca&ca={}", server("PERBUCK_TEST_MYSQL9_CA")))]
     {
         let mut desk = Desk::new();
+        desk.alone_on("PERBUCK_TEST_MYSQL9");
         desk.set("PERBUCK_M_PASSWORD", &server("PERBUCK_TEST_MYSQL9_SHA2_PASSWORD"));
         desk.write(
             "s.toml",
