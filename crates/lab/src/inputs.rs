@@ -19,6 +19,7 @@ use crate::store;
 mod attach;
 mod check;
 mod named;
+mod share;
 
 pub use attach::{Targets, study_text};
 use check::Check;
@@ -316,6 +317,9 @@ fn check_with(
     study.contenders.iter().for_each(|c| check.private_server(c));
     study.contenders.iter().for_each(|c| check.changes(c));
     study.contenders.iter().for_each(|c| check.transactions(&study, c));
+    if study.published.is_none() && !study.imported {
+        share::share_data(&mut study, registry);
+    }
     // Published results, and logs, may be of a benchmark that perbuck does not run.
     let to_run = study.workloads.iter().filter(|_| study.published.is_none() && !study.imported);
     let plans: Vec<Plan> = to_run.filter_map(|spec| check.plan(spec)).collect();

@@ -15,7 +15,7 @@ use serde_json::Value;
 
 use crate::error::LabError;
 use crate::folder::{self, has_file};
-use crate::inputs::{Limit, PublishedTexts, price_text, read_text, read_up_to};
+use crate::inputs::{self, Limit, PublishedTexts, price_text, read_text, read_up_to};
 use crate::registry::Registry;
 use crate::replay;
 use crate::report::PAGE;
@@ -338,8 +338,10 @@ fn extract(data: &Unpacked, folder: &Path) -> Result<(), LabError> {
         store::replace(&folder.join("results.csv"), &results.text)?;
     }
     if data.head.kind == Kind::Measured {
-        if let Ok(study) = stored::read_study(&data.head.study.text) {
-            store::replace(&folder.join(store::FINGERPRINT_FILE), &format!("{}\n", study.fingerprint()))?;
+        // As a run of it would have it: some of what is measured follows from what the workloads understand.
+        let prices = data.head.prices.as_ref().map(|prices| (PathBuf::from(store::PRICES_FILE), prices.text.clone()));
+        if let Ok(inputs) = inputs::check(store::STUDY_FILE, data.head.study.text.clone(), prices, Registry::default()) {
+            store::replace(&folder.join(store::FINGERPRINT_FILE), &format!("{}\n", inputs.study.fingerprint()))?;
         }
         if data.head.checked {
             store::replace(&folder.join(store::CHECKED_FILE), store::CHECKED_TEXT)?;

@@ -84,6 +84,10 @@ fn mysql_with_two_pools_and_two_laws_of_access_on_one_data_set() {
         let in_memory = pool == "67108864" && record.key.workload.starts_with("point-select");
         assert!(!in_memory || read < 50, "{read}: {}", record.key.title());
     }
+    // What a page embeds goes on where the run did: some parameters follow from those of other workloads.
+    let page = "results/mysql-kunpeng-2020/report.html";
+    desk.good(&["verify", page, "--extract", "extracted"]);
+    assert_eq!(desk.read("extracted/fingerprint"), desk.read("results/mysql-kunpeng-2020/fingerprint"));
     let names: Vec<&str> = comparison.factors.iter().map(|f| f.factor.as_str()).collect();
     assert_eq!(names, ["pool", "access"]);
     assert!(

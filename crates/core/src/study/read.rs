@@ -102,9 +102,6 @@ fn read_root(root: &Section<'_>, kinds: &Kinds) -> Option<Study> {
     if let Some(measured) = measured {
         check_summaries(root, summary.as_ref(), &workloads, measured);
     }
-    if measures {
-        factor::share_data(&mut workloads);
-    }
     if let (Some(published), Some(summary)) = (published.as_ref().or(beside.as_ref()), &summary) {
         let names: Vec<&str> = contenders.iter().map(|c| c.name.as_str()).collect();
         let file = article.as_ref().unwrap_or(root.file());

@@ -102,6 +102,14 @@ fn workloads_that_begin_with_other_rows_need_their_own_database() {
     let tables: Vec<_> = shared.plans.iter().map(|plan| plan.parameters()["rand_type"].clone()).collect();
     assert_eq!(tables, ["uniform", "zipfian"]);
     assert_eq!(shared.plans[1].parameters()["data_rand_type"], "uniform");
+    // The default of sysbench 1.0 is another one, and its rows are of that.
+    let old = format!("{text}compat = \"sysbench-1.0\"\nrand_type = \"pareto\"").replacen(
+        "kind = \"sysbench\"",
+        "kind = \"sysbench\"\ncompat = \"sysbench-1.0\"",
+        1,
+    );
+    let shared = check("s.toml", old, None, Registry::default()).unwrap_or_else(|problems| panic!("{problems:?}"));
+    assert_eq!(shared.plans[1].parameters()["data_rand_type"], "special");
     for lines in ["table_size = 5", "data_rand_type = \"zipfian\""] {
         let problems = with(lines).err().unwrap();
         let told = problems[0].to_string();

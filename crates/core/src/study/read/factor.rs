@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::study::factor::{AT, spelled};
 use crate::study::server::{read_config, read_server_settings};
 use crate::study::{Contender, Factor, FactorLevel, Sweep, WorkloadSpec};
-use crate::toml_reader::{Located, Scalar, Section};
+use crate::toml_reader::Section;
 
 use super::{MEMBERS, path_safe};
 
@@ -112,27 +112,6 @@ pub(super) fn multiply(
             all.into_iter().flat_map(|spec| (0..factor.levels.len()).map(move |at| at_level(&spec, factor, at, sweep))).collect();
     }
     all
-}
-
-/// Workloads that share their tables begin with the same rows: what shapes those and has a namesake of the transactions (`data_rand_type`)
-/// is that of the first of them, where it is not given.
-pub(super) fn share_data(workloads: &mut [WorkloadSpec]) {
-    let all = workloads.to_vec();
-    for mine in workloads {
-        let shares = |w: &&WorkloadSpec| (&w.kind.value, &w.database) == (&mine.kind.value, &mine.database);
-        let Some((first, kind)) = all.iter().find(shares).zip(mine.known) else { continue };
-        for data in kind.parameters {
-            let Some(namesake) = data.name.strip_prefix("data_") else { continue };
-            let usual = kind.parameters.iter().find(|p| p.name == namesake).map_or("", |p| p.default);
-            let text =
-                |w: &WorkloadSpec| w.parameters.get(namesake).map_or_else(|| usual.to_owned(), |given| given.value.to_string());
-            if all.iter().filter(shares).any(|w| text(w) != text(first)) {
-                let own = Located { value: Scalar::Text(text(first)), line: first.line };
-                let given = first.parameters.get(data.name).cloned().unwrap_or(own);
-                mine.parameters.entry(data.name.to_owned()).or_insert(given);
-            }
-        }
-    }
 }
 
 fn at_level(spec: &WorkloadSpec, factor: &Factor, at: usize, sweep: Option<&Sweep>) -> WorkloadSpec {
