@@ -67,13 +67,19 @@ impl Formula {
 
     /// Whether a function of that name is in it.
     pub fn calls(&self, name: &str) -> bool {
+        self.functions().iter().any(|(function, _)| *function == name)
+    }
+
+    /// The functions in it with what stands between their brackets, in the order of the text.
+    pub fn functions(&self) -> Vec<(&str, &[Argument])> {
         match self {
-            Self::Number(_) | Self::Name(_) => false,
-            Self::Minus(inner) => inner.calls(name),
-            Self::Binary(_, a, b) => a.calls(name) || b.calls(name),
+            Self::Number(_) | Self::Name(_) => Vec::new(),
+            Self::Minus(inner) => inner.functions(),
+            Self::Binary(_, a, b) => [a.functions(), b.functions()].concat(),
             Self::Call(function, arguments) => {
-                let within = |argument: &Argument| matches!(argument, Argument::Formula(f) if f.calls(name));
-                function == name || arguments.iter().any(within)
+                let inner =
+                    arguments.iter().filter_map(|a| if let Argument::Formula(f) = a { Some(f.functions()) } else { None });
+                std::iter::once((function.as_str(), arguments.as_slice())).chain(inner.flatten()).collect()
             }
         }
     }

@@ -47,6 +47,13 @@ const KNOWN: [(&str, &str); 12] = [
     ("volume_iops", "volume_iops('kind', size_gb)"),
 ];
 
+/// Those that have no arguments, or that messages need not show.
+const OTHERS: [&str; 3] = ["hours", "months", "usd_per_gb_month"];
+
+pub(super) fn is_known(function: &str) -> bool {
+    OTHERS.contains(&function) || KNOWN.iter().any(|(name, _)| *name == function)
+}
+
 pub(super) fn look_up(ground: &Ground<'_>, function: &str, words: &[&str]) -> Result<Span, String> {
     let fact = |value: Option<Exact>| {
         value
@@ -73,9 +80,7 @@ pub(super) fn look_up(ground: &Ground<'_>, function: &str, words: &[&str]) -> Re
         }
         _ => Err(match KNOWN.iter().find(|(name, _)| *name == function) {
             Some((_, usage)) => format!("`{function}` is used as {usage}"),
-            None => {
-                no_such("function", function, KNOWN.iter().map(|(name, _)| *name).chain(["hours", "months", "usd_per_gb_month"]))
-            }
+            None => no_such("function", function, KNOWN.iter().map(|(name, _)| *name).chain(OTHERS)),
         }),
     }
 }

@@ -193,6 +193,11 @@ pub(crate) fn is_of_trials(claim: &Claim) -> bool {
     claim.rule.formula.calls("slope") || claim.rule.formula.calls("crossing")
 }
 
+/// Whether formulas have a function of that name.
+pub(crate) fn is_function(name: &str) -> bool {
+    ["slope", "crossing"].contains(&name) || functions::is_known(name)
+}
+
 /// What the printed numbers say of a claim: the value, and whether it holds; `None` where they do not have what it names.
 pub(crate) fn as_printed(ground: &Ground<'_>, claim: &Claim) -> Option<(String, Holds)> {
     let evaluator = Evaluator::new(ground);

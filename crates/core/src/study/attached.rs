@@ -63,6 +63,12 @@ impl Attached {
     }
 }
 
+/// The names of the contenders of a study; none of one that cannot be read.
+pub fn contenders_of(study: &str) -> Vec<String> {
+    let Ok(file) = TomlFile::parse("", study.to_owned()) else { return Vec::new() };
+    file.root().tables("contender").into_iter().filter_map(|c| c.text("name").map(|name| name.value)).collect()
+}
+
 /// The contenders of a study without a target and without a server.
 pub fn without_target(study: &str) -> Vec<String> {
     let Ok(file) = TomlFile::parse("", study.to_owned()) else { return Vec::new() };

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use crate::formula::Formula;
+use crate::formula::{Argument, Formula};
 use crate::problem::did_you_mean;
 use crate::toml_reader::{Digits, Section};
 
 use super::published::{AuditSpec, Claim, PrintedNumber, Rule};
+use super::{Contender, WorkloadSpec};
 
 /// Numbers of one study at most, after filling in; far above the longest article.
 const NUMBERS_LIMIT: usize = 20_000;
@@ -32,15 +33,47 @@ pub(super) fn read_audit(root: &Section<'_>) -> AuditSpec {
     spec
 }
 
-/// Reports names in the first claims that are no number of the study or of its article. An audit would say so; one that is measured has none.
-pub(super) fn check_names(root: &Section<'_>, audit: &AuditSpec, own: usize) {
-    let known: Vec<&str> = audit.numbers.iter().map(|n| n.name.as_str()).chain(audit.given.keys().map(String::as_str)).collect();
+/// Functions whose first words are a workload and contenders.
+const OF_POINTS: [&str; 4] = ["result", "summary", "slope", "crossing"];
+
+/// Reports what the first claims name and the study does not have. An audit says so of printed numbers; trials would only be missed after
+/// hours.
+pub(super) fn check_names(
+    root: &Section<'_>,
+    (audit, own): (&AuditSpec, usize),
+    workloads: &[WorkloadSpec],
+    contenders: &[Contender],
+) {
+    let numbers: Vec<&str> =
+        audit.numbers.iter().map(|n| n.name.as_str()).chain(audit.given.keys().map(String::as_str)).collect();
+    let workloads: Vec<&str> = workloads.iter().map(|w| w.name.as_str()).collect();
+    let contenders: Vec<&str> = contenders.iter().map(|c| c.name.as_str()).collect();
     for claim in audit.claims.iter().take(own) {
+        let mut told = |what: &str, name: &str, known: &[&str], otherwise: &str| {
+            let message = format!("claim \"{}\": {what}", claim.text);
+            root.file().report(claim.line, message, did_you_mean(name, known, || otherwise.to_owned()));
+        };
         let formula = &claim.rule.formula;
-        if let Some(name) = formula.names().into_iter().find(|name| !known.contains(name)) {
-            let message = format!("claim \"{}\": [{name}] is no printed number and no given number", claim.text);
-            let help = did_you_mean(name, &known, || "give it in `[given]`, or write the number itself".to_owned());
-            root.file().report(claim.line, message, help);
+        if let Some(name) = formula.names().into_iter().find(|name| !numbers.contains(name)) {
+            let what = format!("[{name}] is no printed number and no given number");
+            told(&what, name, &numbers, "give it in `[given]`, or write the number itself");
+        }
+        for (function, arguments) in formula.functions() {
+            if !crate::audit::is_function(function) {
+                let what = format!("there is no function `{function}`");
+                told(&what, function, &OF_POINTS, "docs/commands/audit.md and docs/study/factors.md list them");
+            }
+            let words = arguments.iter().filter_map(|a| if let Argument::Word(word) = a { Some(word.as_str()) } else { None });
+            let words: Vec<&str> = words.filter(|_| OF_POINTS.contains(&function)).collect();
+            // A last word of `result` names a column.
+            let of_contenders = if function == "crossing" { 3 } else { 2 };
+            for (i, word) in words.into_iter().take(of_contenders).enumerate() {
+                let (what, known) = if i == 0 { ("workload", &workloads) } else { ("contender", &contenders) };
+                if !known.contains(&word) {
+                    let otherwise = format!("the {what}s are: {}", known.join(", "));
+                    told(&format!("`{word}` is no {what} of the study"), word, known, &otherwise);
+                }
+            }
         }
     }
 }

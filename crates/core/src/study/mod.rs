@@ -22,7 +22,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub use self::attached::{Attached, files_named, targets_given, without_target};
+pub use self::attached::{Attached, contenders_of, files_named, targets_given, without_target};
 pub use self::build::DeclaredBuild;
 pub use self::server::{ConfigFile, ServerSpec, is_variable_name};
 pub use self::sweep::{NO_LIMIT_NS, Prewarm, Reset, Sweep};

@@ -77,7 +77,7 @@ fn read_root(root: &Section<'_>, kinds: &Kinds) -> Option<Study> {
     let factors = read_factors(root);
     let mut sweep = root.table("sweep").map_or_else(|| Some(Sweep::default()), |s| read_sweep(&s));
     let article = article(root);
-    let (results, audit) = read_article(root, article.as_ref(), measures);
+    let (results, audit, own_claims) = read_article(root, article.as_ref());
     let (published, beside) = if measures { (None, results) } else { (results, None) };
     // Published results have points of their own; a sweep is what perbuck would measure.
     let given = !imported || root.table("sweep").is_some_and(|s| s.has("connections"));
@@ -99,6 +99,9 @@ fn read_root(root: &Section<'_>, kinds: &Kinds) -> Option<Study> {
     }
     let factors = factors?;
     let mut workloads = at_levels(root, (workloads?, sweep.as_ref()), &factors, &contenders);
+    if measures {
+        check_names(root, (&audit, own_claims), &workloads, &contenders);
+    }
     if let Some(measured) = measured {
         check_summaries(root, summary.as_ref(), &workloads, measured);
     }
@@ -137,17 +140,15 @@ fn read_root(root: &Section<'_>, kinds: &Kinds) -> Option<Study> {
     few_enough(root, &study).then_some(study)
 }
 
-/// The published results of a study and what is to be audited of them, from its own file and from that of its article.
-fn read_article(root: &Section<'_>, article: Option<&TomlFile>, measures: bool) -> (Option<Published>, AuditSpec) {
+/// The published results of a study and what is to be audited of them, from its own file and from that of its article; and how many of the
+/// claims are its own.
+fn read_article(root: &Section<'_>, article: Option<&TomlFile>) -> (Option<Published>, AuditSpec, usize) {
     let article = article.map(TomlFile::root);
     let results = read_results(article.as_ref().unwrap_or(root));
     let mut audit = read_audit(root);
     let own = audit.claims.len();
     audit.extend(article.as_ref().map(read_audit));
-    if measures {
-        check_names(root, &audit, own);
-    }
-    (results, audit)
+    (results, audit, own)
 }
 
 /// The workloads as written, each with its sweep and at every level of the factors.

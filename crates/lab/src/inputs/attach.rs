@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Component, Path};
 
-use perbuck_core::study::{Attached, files_named};
+use perbuck_core::study::{Attached, contenders_of, files_named};
 
 use super::read_text;
 use crate::error::LabError;
@@ -17,6 +17,11 @@ pub type Targets = BTreeMap<String, String>;
 /// A study that cannot be read. A file that is not there is told with the other problems of the study.
 pub fn study_text(study: &Path, targets: &Targets) -> Result<String, LabError> {
     let text = read_text("the study", study)?;
+    let contenders = contenders_of(&text);
+    if let Some(unknown) = targets.keys().find(|name| !contenders.is_empty() && !contenders.contains(name)) {
+        let message = format!("--target {unknown}=…: the study has no such contender");
+        return Err(LabError::usage(message, format!("its contenders are: {}", contenders.join(", "))));
+    }
     let folder = study.parent().unwrap_or(Path::new(""));
     let mut attached = Attached { targets: targets.clone(), ..Attached::default() };
     for named in files_named(&text) {
@@ -64,6 +69,9 @@ mod tests {
         write("my.cnf", "[client]\npassword=secret\n");
         let refused = study("my.cnf").unwrap_err().to_string();
         assert!(refused.contains("my.cnf:2 holds a password") && !refused.contains("secret"), "{refused}");
+        let stranger = Targets::from([("c".to_owned(), "mysql://h/".to_owned())]);
+        let refused = study_text(&folder.path().join("s.toml"), &stranger).unwrap_err().to_string();
+        assert!(refused.contains("--target c=…: the study has no such contender") && refused.contains("are: a"), "{refused}");
         for other in ["/etc/hostname", "../my.cnf"] {
             assert!(!study(other).unwrap().contains("[files]"), "{other}");
         }

@@ -275,12 +275,7 @@ impl Check<'_> {
             let why = all[..i].iter().filter(same).find_map(|(other, p)| Some((other, p.conflict(&***plan)?)));
             if let Some((other, why)) = why {
                 if base_of(&other.name) == base_of(&spec.name) {
-                    let message = format!(
-                        "a factor gives workload `{}` other rows at `{}` and `{}`: {why}",
-                        base_of(&spec.name),
-                        other.name,
-                        spec.name
-                    );
+                    let message = format!("a factor gives workload `{}` other rows: {why}", base_of(&spec.name));
                     self.problem(spec.line, message, "make two studies: a level cannot change what shapes the rows");
                     continue;
                 }

@@ -152,6 +152,16 @@ fn a_claim_names_numbers_that_are_there() {
     let told = problems[0].to_string();
     assert!(told.contains("[sped] is no printed number") && told.contains("did you mean `speed`"), "{told}");
     assert!(Study::read("s.toml", &GOOD.replace("[sweep]", &claim.replace("sped", "speed")), &KINDS).is_ok());
+    for (formula, says) in [
+        ("slope('smal', 'a')", "`smal` is no workload of the study\n    help: did you mean `small`"),
+        ("crossing('small', 'a', 'x86')", "`x86` is no contender of the study"),
+        ("min(summary('small', 'a'), sumary('small', 'b'))", "there is no function `sumary`\n    help: did you mean `summary`"),
+        ("result('small', 'a', 8, 'p95_ms')", ""),
+    ] {
+        let text = GOOD.replace("[sweep]", &claim.replace("1 / [sped]", formula));
+        let told = Study::read("s.toml", &text, &KINDS).err().map(|all| all[0].to_string()).unwrap_or_default();
+        assert!(told.contains(says) && told.is_empty() == says.is_empty(), "{formula}: {told}");
+    }
 }
 
 #[test]
