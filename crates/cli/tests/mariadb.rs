@@ -184,39 +184,3 @@ fn a_contender_chooses_how_its_transactions_work() {
     let unknown = desk.perbuck(&["check", "s.toml"]);
     assert!(unknown.code == Some(2) && unknown.err.contains("`isolation` is \"snapshot\""), "{unknown:#?}");
 }
-
-#[test]
-fn a_prewarm_brings_back_what_the_pool_has_lost() {
-    let mut desk = Desk::new();
-    let maria = Maria::fresh(&mut desk, "PERBUCK_TEST_MARIADB", "cold");
-    let pool = maria.sql("SELECT @@innodb_buffer_pool_size");
-    let cold = || {
-        for size in ["25165824", pool.trim()] {
-            maria.sql(&format!("SET GLOBAL innodb_buffer_pool_size = {size}"));
-            let is_set = || maria.sql("SELECT @@innodb_buffer_pool_size").trim() == size;
-            wait_until("the pool has another size", is_set);
-        }
-    };
-    let workload = "kind = \"sysbench\"\nscript = \"oltp_read_only\"\ntables = 2\ntable_size = 100000";
-    let text = study(&maria.url(), workload, &format!("{SHORT}\nprewarm = \"indexes\""));
-    desk.write("s.toml", &text);
-    desk.good(&["run", "s.toml"]);
-    cold();
-    desk.write("s.toml", &text.replace("trials = 1", "trials = 2"));
-    let ran = desk.good(&["run", "s.toml"]);
-    assert!(ran.err.contains("m, w: prewarm of indexes: 2 passes, "), "{}", ran.err);
-    cold();
-    desk.write("none.toml", &text.replace("prewarm = \"indexes\"", "").replace("name = \"s\"", "name = \"none\""));
-    desk.good(&["run", "none.toml"]);
-    let (warm, cold) = (desk.records("results/s").remove(1), desk.records("results/none").remove(0));
-    let prewarm = warm.workload.prewarm.unwrap();
-    assert_eq!((prewarm.what.as_str(), prewarm.passes, prewarm.pages_read, prewarm.bytes_read), ("indexes", 2, Some(0), Some(0)));
-    let pages = warm.target.server_counters["server_pages_read"];
-    // Scans read leaves of a tree; the warm-up reads the few pages above them.
-    assert!(warm.key.trial == 2 && pages < 20, "{pages}");
-    assert!(cold.workload.prewarm.is_none() && cold.target.server_counters["server_pages_read"] > 500, "{:?}", cold.target);
-    // What is read decides what is measured.
-    desk.write("s.toml", &text.replace("indexes", "tables"));
-    let refused = desk.perbuck(&["run", "s.toml"]);
-    assert!(refused.code == Some(4) && refused.err.contains("workload w.prewarm: indexes → tables"), "{refused:#?}");
-}

@@ -1,14 +1,24 @@
-//! The statements that the server counted are those that the record says, to the query. Alone in its binary, because it
-//! reads counters of the whole server.
+//! What the server counted is what the record says: statements to the query, and pages that were read. In a binary of their own, one at a
+//! time, because they read counters of the whole server.
 #![allow(clippy::unwrap_used, reason = "a test fails by it")]
 
 mod common;
 
-use common::Desk;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
 use common::maria::{Maria, study};
+use perbuck_core::run_record::RunRecord;
+use common::{Desk, wait_until};
+
+static SERVER: Mutex<()> = Mutex::new(());
+
+fn alone() -> MutexGuard<'static, ()> {
+    SERVER.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 #[test]
 fn the_server_counted_what_the_record_says() {
+    let _alone = alone();
     let mut desk = Desk::new();
     let maria = Maria::fresh(&mut desk, "PERBUCK_TEST_MARIADB", "counts");
     let sweep = "connections = [8]\nwarmup = \"200ms\"\nduration = \"1s\"\ntrials = 1";
@@ -37,4 +47,44 @@ fn the_server_counted_what_the_record_says() {
         let by_design: u64 = record.measured.transactions.values().map(|t| t.rolled_back).sum();
         assert!(whole.rollback >= errors + by_design, "{name}: {whole:?} {:?}", record.errors);
     }
+}
+
+#[test]
+fn a_prewarm_brings_back_what_the_pool_has_lost() {
+    let _alone = alone();
+    let mut desk = Desk::new();
+    let maria = Maria::fresh(&mut desk, "PERBUCK_TEST_MARIADB", "cold");
+    let pool = maria.sql("SELECT @@innodb_buffer_pool_size");
+    let cold = || {
+        for size in ["25165824", pool.trim()] {
+            maria.sql(&format!("SET GLOBAL innodb_buffer_pool_size = {size}"));
+            let is_set = || maria.sql("SELECT @@innodb_buffer_pool_size").trim() == size;
+            wait_until("the pool has another size", is_set);
+        }
+    };
+    let workload = "kind = \"sysbench\"\nscript = \"oltp_read_only\"\ntables = 2\ntable_size = 100000";
+    let sweep = "connections = [4]\nwarmup = \"100ms\"\nduration = \"500ms\"\ntrials = 1\nprewarm = \"indexes\"";
+    let text = study(&maria.url(), workload, sweep);
+    desk.write("s.toml", &text);
+    desk.good(&["run", "s.toml"]);
+    cold();
+    desk.write("s.toml", &text.replace("trials = 1", "trials = 2"));
+    let ran = desk.good(&["run", "s.toml"]);
+    assert!(ran.err.contains("m, w: prewarm of indexes: ") && ran.err.contains("the last pass read nothing"), "{}", ran.err);
+    cold();
+    desk.write("none.toml", &text.replace("prewarm = \"indexes\"", "").replace("name = \"s\"", "name = \"none\""));
+    desk.good(&["run", "none.toml"]);
+    let (warm, cold) = (desk.records("results/s").remove(1), desk.records("results/none").remove(0));
+    let prewarm = warm.workload.prewarm.clone().unwrap();
+    assert_eq!((prewarm.what.as_str(), prewarm.pages_read, prewarm.bytes_read), ("indexes", Some(0), Some(0)));
+    // The first pass reads, the second finds everything; the server's own work in the background may cost another.
+    assert!(prewarm.passes >= 2, "{prewarm:?}");
+    let pages = |record: &RunRecord| record.target.server_counters["server_pages_read"];
+    // Scans read leaves of a tree; the warm-up reads the pages above them, and the server reads extents of 64 ahead.
+    assert!(warm.key.trial == 2 && pages(&warm) < 250, "{}", pages(&warm));
+    assert!(cold.workload.prewarm.is_none() && pages(&cold) > 500, "{:?}", cold.target);
+    // What is read decides what is measured.
+    desk.write("s.toml", &text.replace("indexes", "tables"));
+    let refused = desk.perbuck(&["run", "s.toml"]);
+    assert!(refused.code == Some(4) && refused.err.contains("workload w.prewarm: indexes → tables"), "{refused:#?}");
 }

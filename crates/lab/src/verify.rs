@@ -352,7 +352,8 @@ fn extract(data: &Unpacked, folder: &Path) -> Result<(), LabError> {
 
 /// Whether a path stays below the folder that it is joined to: a page is foreign text.
 fn is_plain(path: &str) -> bool {
-    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+    // A workload at levels of factors has `@` and commas in its name.
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | '@' | ',');
     path.split('/').all(|part| !part.is_empty() && !part.starts_with('.') && part.chars().all(plain))
 }
 
@@ -362,7 +363,7 @@ mod tests {
 
     #[test]
     fn no_embedded_name_leaves_the_folder() {
-        assert!(is_plain("arm/small/c00300/001.json") && is_plain("a.b/w_1/r0000010-c00001/001.json"));
+        assert!(is_plain("arm/small/c00300/001.json") && is_plain("a.b/w_1@cpu,zipfian/r0000010-c00001/001.json"));
         for odd in ["../a/c00001/001.json", "/etc/x/c1/1.json", "a/../b/1.json", "a//b", "a\\b", "a/\u{202e}b"] {
             assert!(!is_plain(odd), "{odd}");
         }

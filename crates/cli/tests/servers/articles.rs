@@ -80,9 +80,9 @@ fn mysql_with_two_pools_and_two_laws_of_access_on_one_data_set() {
         assert_eq!(record.target.variables["innodb_buffer_pool_size"], pool, "{}", record.key.title());
         assert_eq!(record.workload.data, "kept");
         let read = record.target.server_counters["server_pages_read"];
-        // A scan reads no page of the inner tree, and the first trial after it does.
+        // A scan reads no page of the inner tree, and the first trial after it does; the server reads extents of 64 ahead.
         let in_memory = pool == "67108864" && record.key.workload.starts_with("point-select");
-        assert!(!in_memory || read < 50, "{read}: {}", record.key.title());
+        assert!(!in_memory || read < 250, "{read}: {}", record.key.title());
     }
     // What a page embeds goes on where the run did: some parameters follow from those of other workloads.
     let page = "results/mysql-kunpeng-2020/report.html";
@@ -119,7 +119,8 @@ fn tidb_on_two_clusters_with_tpcc_and_sysbench_at_threads_of_their_own() {
         ("connections = [300, 600, 900]", "connections = [300]"),
         ("over = [300, 500, 800]", "over = [150]"),
         ("tables = 16", "tables = 2"),
-        ("table_size = 10_000_000", "table_size = 1000"),
+        // 300 connections on fewer rows wait for each other's locks, and a slow machine completes nothing in its window.
+        ("table_size = 10_000_000", "table_size = 50_000"),
     ];
     let study = scaled(&desk, "tidb-eks-arm-2021", &edits);
     let comparison = run(&desk, &study, &[]);

@@ -49,7 +49,7 @@ pub(super) fn check_names(
     let workloads: Vec<&str> = workloads.iter().map(|w| w.name.as_str()).collect();
     let contenders: Vec<&str> = contenders.iter().map(|c| c.name.as_str()).collect();
     for claim in audit.claims.iter().take(own) {
-        let mut told = |what: &str, name: &str, known: &[&str], otherwise: &str| {
+        let told = |what: &str, name: &str, known: &[&str], otherwise: &str| {
             let message = format!("claim \"{}\": {what}", claim.text);
             root.file().report(claim.line, message, did_you_mean(name, known, || otherwise.to_owned()));
         };
