@@ -7,8 +7,8 @@ mod common;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use common::maria::{Maria, study};
-use perbuck_core::run_record::RunRecord;
 use common::{Desk, wait_until};
+use perbuck_core::run_record::RunRecord;
 
 static SERVER: Mutex<()> = Mutex::new(());
 

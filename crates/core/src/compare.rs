@@ -11,10 +11,12 @@ mod factors;
 mod findings;
 mod imported;
 mod judge;
+mod looks;
 mod machines;
 mod models;
 mod objective;
 mod overall;
+mod pending;
 mod points;
 mod rates;
 mod refusals;
@@ -37,8 +39,10 @@ pub use findings::{
     OverallPrice, TrialPosition, Without,
 };
 pub use judge::judge;
+pub use looks::Looks;
 pub use machines::{declares_machine, other_machine, other_machines};
 pub use models::{Advantage, Models, Scope};
+pub use pending::{Points, next_trials, open_points, point_of};
 pub use rates::{KindResult, PointRates, Rate, StatementSplit};
 pub use regression::{Change, Compared, Regression, Side, regression};
 pub use replay::replay;
@@ -69,7 +73,8 @@ pub fn compare(study: &Study, records: &[RunRecord], bills: &[Bill], insist: &[S
     if !refusals.is_empty() {
         return Err(refusals);
     }
-    let layout = layout(study, records);
+    let (layout, looks) = (layout(study, records), Looks::of(study, records));
+    let (stated, study) = (study, &looks.applied(study));
     let mut workloads = Vec::new();
     for spec in &study.workloads {
         workloads.push(workload::measured(study, spec, records, bills, layout.design).map_err(|r| vec![r])?);
@@ -77,33 +82,43 @@ pub fn compare(study: &Study, records: &[RunRecord], bills: &[Bill], insist: &[S
     let mut remarks = machines::remarks(study, records);
     remarks.extend(builds::remarks(study, records));
     remarks.extend(refusals::remarks(records));
+    remarks.extend(looks.remark(records));
     remarks.extend(refusals::incomplete_blocks(study, records, layout.design));
     remarks.extend(imported::remarks(study, records));
     let found = records.len();
     // Logs have no plan.
-    let planned = if study.imported { found } else { study.trials_planned() as usize };
-    Ok(Comparison { planned, found, remarks, ..joined(study, workloads, bills, layout) })
+    let planned = match &study.decision.until {
+        Some(_) => found + next_trials(stated, records, bills).len(),
+        None if study.imported => found,
+        None => study.trials_planned() as usize,
+    };
+    let joined = joined(study, workloads, bills, layout, &looks);
+    Ok(Comparison { decision: stated.decision.clone(), looks: looks.told(), planned, found, remarks, ..joined })
 }
 
 /// Decides the claims of a study on its comparison, and puts what its article printed beside it.
 pub fn conclude(comparison: &mut Comparison, ground: &Ground<'_>, records: &[RunRecord]) {
     let independent = comparison.layout.design == Design::Independent;
+    let mut study = ground.study.clone();
+    study.decision.confidence = comparison.confidence();
+    let ground = &Ground { study: &study, ..*ground };
     comparison.claims = claims::claims(ground, &comparison.workloads, independent);
     comparison.beside = beside::beside(ground.study, &comparison.workloads, records);
 }
 
 /// The comparison of some workloads; its counts and its remarks are the caller's.
-fn joined(study: &Study, workloads: Vec<Judged>, bills: &[Bill], layout: Layout) -> Comparison {
+fn joined(study: &Study, workloads: Vec<Judged>, bills: &[Bill], layout: Layout, looks: &Looks) -> Comparison {
     let overall = overall::overall(study, &workloads, bills, layout.deployments > 1);
     let factors = factors::factors(study, &workloads, layout.deployments > 1);
     let mut workloads: Vec<WorkloadResult> = workloads.into_iter().map(|w| w.result).collect();
-    judge::correct(&mut workloads, &study.decision);
+    judge::correct(&mut workloads, looks);
     Comparison {
         schema: Comparison::SCHEMA,
         study: study.name.clone(),
         question: study.question.clone(),
         baseline: study.baseline().name.clone(),
         decision: study.decision.clone(),
+        looks: None,
         layout,
         planned: 0,
         found: 0,

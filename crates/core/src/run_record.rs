@@ -24,6 +24,7 @@ use crate::histogram::Histogram;
 use crate::load_model::Phase;
 use crate::metric::{Counted, Metric, RecordedMetric};
 use crate::plan::TrialKey;
+use crate::study::StoppingRule;
 use crate::units::{Seed, total};
 pub use audit::{AuditValue, Judgement};
 pub use build::Build;
@@ -91,6 +92,9 @@ pub struct RunRecord {
     pub health: Health,
     /// Remarks that a reader of the result must see.
     pub flags: Vec<Flag>,
+    /// The rule for verdicts that was in force; absent in trials of older versions, and of none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rule: Option<StoppingRule>,
     /// The log that it was read from; absent in a trial that perbuck measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub imported: Option<Imported>,

@@ -12,6 +12,7 @@
 //!   are theirs: trials on one machine tell nothing of the next one.
 
 mod family;
+mod looks;
 mod outlier;
 mod percentile;
 mod power;
@@ -25,9 +26,10 @@ use serde::{Deserialize, Serialize};
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
 pub use family::{deciding_level, holm};
+pub use looks::level_of_each_look;
 pub use outlier::{Label, label_outliers};
 pub use percentile::{Merged, Percentile};
-pub use power::{detectable, power};
+pub use power::{Extended, detectable, power};
 pub use rank::{Rank, rank};
 
 /// A confidence interval.

@@ -194,6 +194,7 @@ fn example() -> RunRecord {
         health: example_health(),
         flags: example_flags(),
         imported: None,
+        rule: None,
         void: None,
     }
 }

@@ -32,6 +32,7 @@ pub mod inputs;
 mod lab;
 pub mod lease;
 pub mod live;
+mod looks;
 pub mod planned;
 pub mod preflight;
 pub mod prepare;

@@ -14,6 +14,7 @@ use crate::estimate::{Ahead, Estimate, TimeLeft, length};
 use crate::globals;
 use crate::inputs::Inputs;
 use crate::live::{Event, Live};
+use crate::looks::{Looks, Next};
 use crate::planned;
 use crate::preflight;
 use crate::prepare::{self, Checked, Ensured};
@@ -57,14 +58,25 @@ fn whole(inputs: &Inputs, options: &RunOptions, progress: &mut dyn Progress, sto
     let fingerprint = inputs.study.fingerprint();
     let files = inputs.into();
     let store = Store::join_within(&options.results, files, &fingerprint, Duration::ZERO)?;
+    store.keeps_rule(&inputs.study)?;
     store.keep(files)?;
     let plan = inputs.study.plan();
     void::sweep(&store, &plan)?.iter().for_each(|line| progress.line(line));
     let on_disk = plan.iter().filter(|key| store.has(key)).count();
     let wanted = |key: &TrialKey| asked_for(&inputs.study, options, key) && !store.has(key);
-    let missing: Vec<(usize, &TrialKey)> = plan.iter().enumerate().filter(|(_, key)| wanted(key)).collect();
+    let mut missing: Vec<(usize, &TrialKey)> = plan.iter().enumerate().filter(|(_, key)| wanted(key)).collect();
+    let looks = Looks::start(inputs, store.root())?;
+    let away = missing.len();
+    looks.needed(&mut missing);
     if missing.is_empty() {
-        progress.line(&format!("{} are on disk in {}", all_of(options, plan.len()), store.root().display()));
+        if away > 0 {
+            progress.line(&format!(
+                "the verdicts are there, or cannot be expected: {on_disk} trials are on disk in {}",
+                store.root().display()
+            ));
+        } else {
+            progress.line(&format!("{} are on disk in {}", all_of(options, plan.len()), store.root().display()));
+        }
         if store.checked() && !globals::left_behind(store.root()) {
             return Ok(store.root().to_owned());
         }
@@ -81,6 +93,7 @@ fn whole(inputs: &Inputs, options: &RunOptions, progress: &mut dyn Progress, sto
         store: &store,
         id,
         of: plan.len(),
+        looks,
         left: Ahead::of(&inputs.study, missing.iter().map(|(_, key)| *key)),
         ensured,
         told,
@@ -105,7 +118,8 @@ fn whole(inputs: &Inputs, options: &RunOptions, progress: &mut dyn Progress, sto
         if !missing.is_empty() {
             let (left, trials) = (clock_text(run.time.left(run.left, Duration::ZERO)), run.left.trials);
             let plural = if trials == 1 { "" } else { "s" };
-            run.progress.line(&format!("{trials} trial{plural} to run, about {left} with loads and checks"));
+            let (most, about) = if inputs.study.decision.until.is_some() { ("at most ", "at most") } else { ("", "about") };
+            run.progress.line(&format!("{most}{trials} trial{plural} to run, {about} {left} with loads and checks"));
         }
         // Before the stages, so that it goes after them: each deployment has servers of its own.
         let servers = Servers::start(&inputs.study, inputs.registry, stop, run.progress)?;
@@ -191,6 +205,7 @@ struct Run<'a> {
     id: String,
     /// Trials of the study.
     of: usize,
+    looks: Looks<'a>,
     /// Those that are still to be run.
     left: Ahead,
     /// Positions of the stages whose data were looked at.
@@ -223,6 +238,14 @@ impl Run<'_> {
             let began = Instant::now();
             let (stage, block) = (stage_of(session.context.study, key)?, self.block(session.context.study, key));
             let planned = length(session.context.study, &key.workload);
+            match self.looks.before(key, self.progress) {
+                Next::Run => {}
+                Next::Skip => {
+                    self.left.less(planned);
+                    continue;
+                }
+                Next::End => break,
+            }
             self.store.still_there()?;
             let record = match self.counting(session, (stage, &block), key, *position)? {
                 Ok(record) => record,
@@ -233,6 +256,7 @@ impl Run<'_> {
                 }
             };
             self.store.write(&record)?;
+            self.looks.saw(&record);
             session.note_end(stage, &block)?;
             self.time.trial_took(planned, began.elapsed());
             let metric = record.workload.metric.metric();

@@ -118,6 +118,35 @@ impl Store {
         Ok(store)
     }
 
+    /// Refuses a study that decides by another rule than the one its folder holds, once there are trials: a rule that is chosen after looking
+    /// at the results proves nothing. More trials may be added; they are told as another look.
+    ///
+    /// # Errors
+    /// Another confidence, margin or end.
+    pub(crate) fn keeps_rule(&self, study: &Study) -> Result<(), LabError> {
+        if self.is_new || evidence_in(&self.root)?.is_empty() {
+            return Ok(());
+        }
+        let stored = folder::read_text("the study", &self.root.join(STUDY_FILE), Limit::TEXT)?;
+        let Ok(old) = Study::read(STUDY_FILE, &stored, &[]) else { return Ok(()) };
+        let until = |s: &Study| s.decision.until.as_ref().map_or("none".to_owned(), |u| format!("decided, least {}", u.least));
+        let (was, is) = (&old.decision, &study.decision);
+        let keys = [
+            ("confidence", was.confidence.to_string(), is.confidence.to_string()),
+            ("margin", was.margin.to_string(), is.margin.to_string()),
+            ("until", until(&old), until(study)),
+        ];
+        let changed: Vec<String> =
+            keys.into_iter().filter(|(_, a, b)| a != b).map(|(key, a, b)| format!("decision.{key}: {a} → {b}")).collect();
+        if changed.is_empty() {
+            return Ok(());
+        }
+        let message = format!("{} holds trials that are judged by another rule: {}", self.root.display(), changed.join("; "));
+        let help =
+            "put it back, or give the study a new `name`; `perbuck report --study` shows what another rule says, as another look";
+        Err(LabError::refused(message, help))
+    }
+
     /// Stores the study and its prices.
     ///
     /// # Errors

@@ -239,6 +239,7 @@ pub fn run_watched(
     flags.extend(flags::cluster_changed(&changes).into_iter().chain(flags::uneven_servers(&changes)));
     let (observed, build) = (task.stage.observed(&facts, context.host), task.stage.has_build(&facts)?);
     let target = TargetRecord { work: Some(work), observed, build, ..target_record(task.stage, &facts, changes, server_cpu_ns) };
+    let rule = (!context.study.sweep.collected).then(|| context.study.rule_of(&task.key.workload));
     let record = RunRecord {
         schema: RECORD_SCHEMA,
         perbuck: env!("CARGO_PKG_VERSION").to_owned(),
@@ -262,6 +263,7 @@ pub fn run_watched(
         health,
         flags,
         imported: None,
+        rule,
         void: None,
     };
     Ok((record, details))

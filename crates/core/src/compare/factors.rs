@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::judge::{Basis, judgement};
+use super::looks;
 use super::overall::weighed;
 use super::result::Judgement;
 use super::workload::Judged;
@@ -90,7 +91,8 @@ fn change(
     let parts: Vec<(f64, Estimate)> = at_level(at).map(part(1.0)).chain(at_level(0).map(part(-1.0))).collect::<Option<_>>()?;
     let (ratio, units) = weighed(&parts, study.decision.confidence);
     let better = if workload.is_some() { better } else { Better::Higher };
-    let basis = Basis { units, deployed, published: study.published.is_some(), better };
+    let planned = looks::planned(study, None, deployed);
+    let basis = Basis { units, planned, deployed, published: study.published.is_some(), better };
     Some(judgement(ratio, &study.decision, basis, None))
 }
 

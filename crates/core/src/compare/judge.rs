@@ -2,17 +2,23 @@
 
 use super::result::{Judgement, Verdict, Why, WorkloadResult};
 use crate::metric::Better;
-use crate::stats::{self, Interval, Rank, Ratio};
-use crate::study::Decision;
+use crate::stats::{self, Extended, Interval, Rank, Ratio};
+use crate::study::{Decision, Until};
 
-/// The most trials that anyone makes.
-const MOST_TRIALS: u32 = 1000;
+use super::looks::Looks;
+
+/// Below this probability of a verdict within the trials of the study, no more of them are made for it.
+const HOPELESS: f64 = 0.1;
+/// Fewer blocks know too little of the scatter to give up.
+const FEWEST_TO_GIVE_UP: usize = 5;
 
 /// What a ratio rests on, apart from itself.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Basis {
     /// Blocks, trials of the smaller side, or deployments.
     pub(super) units: usize,
+    /// Units before which the plan allows no verdict; 0 where there is no plan.
+    pub(super) planned: u32,
     /// Whether they are deployments.
     pub(super) deployed: bool,
     pub(super) published: bool,
@@ -21,8 +27,10 @@ pub(super) struct Basis {
 
 /// Everything that follows from a ratio by the decision rule.
 pub(super) fn judgement(ratio: Ratio, rule: &Decision, basis: Basis, rank: Option<Rank>) -> Judgement {
+    let missing = basis.planned.saturating_sub(basis.units as u32);
     let verdict = match judge(&ratio, rule, basis.units) {
         Verdict::Undecided { why: Why::SingleTrial } if basis.published => Verdict::Undecided { why: Why::SingleValue },
+        _ if missing > 0 && ratio.interval.is_some() => Verdict::Undecided { why: Why::Unfinished { missing } },
         Verdict::Undecided { why: Why::MoreTrials { more } } if basis.deployed => {
             Verdict::Undecided { why: Why::MoreDeployments { more } }
         }
@@ -30,7 +38,8 @@ pub(super) fn judgement(ratio: Ratio, rule: &Decision, basis: Basis, rank: Optio
         Verdict::Worse if basis.better == Better::Lower => Verdict::Better,
         other => other,
     };
-    let (detectable, level) = (stats::detectable(&ratio, rule.confidence), stats::deciding_level(&ratio, rule.margin));
+    let detectable = stats::detectable(&ratio, rule.confidence, rule.margin);
+    let level = stats::deciding_level(&ratio, rule.margin);
     Judgement { ratio, verdict, detectable, units: basis.units, level, rank }
 }
 
@@ -40,25 +49,18 @@ pub fn judge(ratio: &Ratio, rule: &Decision, units: usize) -> Verdict {
     if let Some(decided) = decided(interval, rule.margin) {
         return decided;
     }
-    // As many as would narrow this interval enough, should the ratio and the scatter stay where they are.
-    let each = ratio.log_error * (units as f64).sqrt();
-    let freedom_each = ratio.freedom / (units as f64 - 1.0).max(1.0);
-    let decides = |more: u32| {
-        let n = units as f64 + f64::from(more);
-        let half = stats::student_quantile(rule.confidence, freedom_each * (n - 1.0)) * each / n.sqrt();
-        let narrowed = Interval { low: ratio.value * (-half).exp(), high: ratio.value * half.exp() };
-        decided(narrowed, rule.margin).is_some()
+    let extended = Extended { ratio, units, confidence: rule.confidence_of_more(), margin: rule.margin };
+    let why = match &rule.until {
+        Some(Until { most, .. }) if hopeless(&extended, *most) => Why::Hopeless { most: *most },
+        _ => extended.trials_that_decide().map_or(Why::OnTheEdge, |more| Why::MoreTrials { more }),
     };
-    if !decides(MOST_TRIALS) {
-        return Verdict::Undecided { why: Why::OnTheEdge };
-    }
-    // A narrower interval around the same ratio decides whatever a wider one does.
-    let (mut too_few, mut enough) = (0, MOST_TRIALS);
-    while enough - too_few > 1 {
-        let middle = (too_few + enough) / 2;
-        if decides(middle) { enough = middle } else { too_few = middle }
-    }
-    Verdict::Undecided { why: Why::MoreTrials { more: enough } }
+    Verdict::Undecided { why }
+}
+
+/// Whether the other trials of a study that ends by its verdicts would hardly decide.
+fn hopeless(extended: &Extended<'_>, most: u32) -> bool {
+    let left = most.saturating_sub(extended.units as u32);
+    extended.units >= FEWEST_TO_GIVE_UP && extended.chance(left) < HOPELESS
 }
 
 pub(super) fn decided(interval: Interval, margin: f64) -> Option<Verdict> {
@@ -76,18 +78,18 @@ pub(super) fn decided(interval: Interval, margin: f64) -> Option<Verdict> {
 
 /// Holm's correction over all points of a study, A/A controls apart: a point keeps its verdict where that stands at the error
 /// level of the whole family.
-pub(super) fn correct(workloads: &mut [WorkloadResult], rule: &Decision) {
+pub(super) fn correct(workloads: &mut [WorkloadResult], looks: &Looks) {
     let controls: Vec<String> =
         workloads.iter().flat_map(|w| &w.contenders).filter(|c| c.control_of.is_some()).map(|c| c.contender.clone()).collect();
     let points = workloads.iter_mut().flat_map(|w| &mut w.points).filter(|c| !controls.contains(&c.contender));
-    correct_family(points.filter_map(|c| c.judgement.as_mut()).collect(), rule);
+    correct_family(points.filter_map(|c| c.judgement.as_mut()).collect(), looks);
 }
 
 /// The same over any family; what has no interval is no member.
-pub(super) fn correct_family(mut judged: Vec<&mut Judgement>, rule: &Decision) {
+pub(super) fn correct_family(mut judged: Vec<&mut Judgement>, looks: &Looks) {
     let levels: Vec<Option<f64>> = judged.iter().map(|j| j.level).collect();
     let of = levels.iter().flatten().count();
-    let stands = stats::holm(&levels, 1.0 - rule.confidence);
+    let stands = stats::holm(&levels, |among| looks.level(among));
     for (judgement, stands) in judged.iter_mut().zip(stands) {
         let decided = !matches!(judgement.verdict, Verdict::Undecided { .. });
         if decided && !stands {

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::findings::{LatencyInterval, ObjectiveLatency, Outlier, TrialPosition, Without};
 use super::judge::{Basis, judgement};
+use super::looks;
 use super::rates;
 use super::result::{Latency, PointResult};
 use crate::metric::{Better, Metric};
@@ -36,6 +37,7 @@ impl PointResult {
 /// Names the trial whose histogram cannot be read.
 pub(super) fn points(
     study: &Study,
+    workload: &str,
     levels: &[u32],
     records: &[&RunRecord],
     metric: &Metric,
@@ -54,12 +56,39 @@ pub(super) fn points(
     let mut points = in_parallel(&all, |(level, contender, trials)| measured(study, contender, *level, trials, metric))?;
     let contenders = study.contenders.len().max(1);
     for (points, trials) in points.chunks_mut(contenders).zip(all.chunks(contenders)) {
-        compare(study, points, metric.better, design);
+        compare(study, workload, points, metric.better, design);
         for (i, to) in compared(study) {
             rates::compare(&mut points[i], [&trials[to].2, &trials[i].2], study.decision.confidence, design);
         }
     }
     Ok(points)
+}
+
+/// The points of a workload by their values alone: nothing of latency, which takes most of the time of a comparison.
+pub(super) fn values(
+    study: &Study,
+    workload: &str,
+    levels: &[u32],
+    records: &[&RunRecord],
+    metric: &Metric,
+    design: Design,
+) -> Vec<PointResult> {
+    let of_level = |level: &u32| {
+        let one = |c: &Contender| {
+            let mine = records.iter().filter(|r| r.key.contender == c.name && r.key.level() == *level);
+            let mut values: Vec<(f64, TrialPosition)> = mine.map(|r| (r.metric(metric), position(r))).collect();
+            values.sort_by_key(|(_, at)| (at.deployment, at.trial));
+            of_values(&c.name, *level, values.into_iter(), study.decision.confidence)
+        };
+        let mut points: Vec<PointResult> = study.contenders.iter().map(one).collect();
+        compare(study, workload, &mut points, metric.better, design);
+        points
+    };
+    levels.iter().flat_map(of_level).collect()
+}
+
+fn position(r: &RunRecord) -> TrialPosition {
+    TrialPosition { deployment: r.key.deployment(), trial: r.key.trial }
 }
 
 /// A point of trials, by itself.
@@ -78,7 +107,6 @@ fn measured(study: &Study, contender: &str, level: u32, trials: &[&RunRecord], m
         failed = total(record.measured.transactions.values().map(|t| t.failed).chain([failed]));
         retries = total([retries, record.measured.retries]);
     }
-    let position = |r: &RunRecord| TrialPosition { deployment: r.key.deployment(), trial: r.key.trial };
     let values = trials.iter().map(|r| (r.metric(metric), position(r)));
     let mut point = of_values(contender, level, values, study.decision.confidence);
     (point.failed, point.retries) = (failed, retries);
@@ -152,7 +180,7 @@ fn compared(study: &Study) -> Vec<(usize, usize)> {
 }
 
 /// Ratios and judgements of the points of one level: to the baseline, of an A/A control to what it repeats.
-pub(super) fn compare(study: &Study, points: &mut [PointResult], better: Better, design: Design) {
+pub(super) fn compare(study: &Study, workload: &str, points: &mut [PointResult], better: Better, design: Design) {
     let rule = &study.decision;
     for (i, to) in compared(study) {
         let (base, mine) = (&points[to], &points[i]);
@@ -165,7 +193,9 @@ pub(super) fn compare(study: &Study, points: &mut [PointResult], better: Better,
         let deployed = mine.positions.iter().any(|p| p.deployment > 1);
         let rank = stats::rank(&stats::units(&base.trials()), &stats::units(&mine.trials()), rule.confidence);
         let published = study.published.is_some();
-        let judged = estimate.map(|e| judgement(e.ratio, rule, Basis { units: e.units, deployed, published, better }, rank));
+        let planned = looks::planned(study, Some(workload), deployed);
+        let basis = |units| Basis { units, planned, deployed, published, better };
+        let judged = estimate.map(|e| judgement(e.ratio, rule, basis(e.units), rank));
         let point = &mut points[i];
         (point.ratio, point.without) = (judged.as_ref().map(|j| j.ratio), without);
         point.judgement = judged;

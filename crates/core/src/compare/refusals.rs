@@ -63,7 +63,8 @@ pub(super) fn remarks(records: &[RunRecord]) -> Vec<Remark> {
 /// Trials of blocks that not every contender has; they are in the values of their points, and in no ratio of blocks.
 pub(super) fn incomplete_blocks(study: &Study, records: &[RunRecord], design: Design) -> Option<Remark> {
     let contenders: BTreeSet<&str> = records.iter().map(|r| r.key.contender.as_str()).collect();
-    if design == Design::Independent || contenders.len() < 2 {
+    // Where verdicts end a study, a contender that has its verdict is left out of later blocks.
+    if design == Design::Independent || contenders.len() < 2 || study.decision.until.is_some() {
         return None;
     }
     let block = |r: &RunRecord| (r.key.workload.clone(), r.key.level(), r.key.deployment(), r.key.trial);

@@ -9,6 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::judge::{Basis, correct_family, judgement};
+use super::looks::Looks;
 use super::result::Judgement;
 use super::workload::metric_of;
 use super::{Refusal, Verdict};
@@ -110,7 +111,7 @@ pub fn regression(old: Side<'_>, new: Side<'_>, margin: Option<f64>, insist: &[S
         let reason = "the two folders have no contender and workload in common".to_owned();
         return Err(vec![Refusal { reason, insist: None }]);
     }
-    correct_family(results.iter_mut().map(|r| &mut r.judgement).collect(), &decision);
+    correct_family(results.iter_mut().map(|r| &mut r.judgement).collect(), &Looks::once(&decision));
     let unmatched = unmatched(old, new, &pairs, &matched);
     Ok(Regression {
         old: old.0.name.clone(),
@@ -149,7 +150,7 @@ fn compared(study: &Study, rule: &Decision, names: (&str, &str), was: &[RunRecor
     let deployed = before.iter().chain(&after).flatten().any(|t| t.deployment > 1);
     let values = |points: &[Vec<Trial>]| stats::units(&stats::values_by_block(points, how));
     let rank = stats::rank(&values(&before), &values(&after), rule.confidence);
-    let basis = Basis { units: estimate.units, deployed, published: false, better: metric.better };
+    let basis = Basis { units: estimate.units, planned: 0, deployed, published: false, better: metric.better };
     Some(Compared {
         contender: contender.to_owned(),
         workload: workload.to_owned(),

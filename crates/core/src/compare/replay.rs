@@ -1,6 +1,7 @@
 //! Published numbers in the place of trials. Everything after the points is the code that compares trials.
 
 use super::findings::{Layout, TrialPosition};
+use super::looks::Looks;
 use super::points;
 use super::workload::{self, Judged};
 use super::{Comparison, PointResult, Remark, joined};
@@ -20,7 +21,7 @@ pub fn replay(study: &Study, bills: &[Bill]) -> Option<Comparison> {
     };
     let workloads: Vec<Judged> = study.workloads.iter().map(one).collect();
     let layout = Layout { design: Design::Independent, deployments: 1, control: None };
-    let mut found = joined(study, workloads, bills, layout);
+    let mut found = joined(study, workloads, bills, layout, &Looks::once(&study.decision));
     let points: Vec<&PointResult> = found.workloads.iter().flat_map(|w| &w.points).collect();
     (found.planned, found.found) = (points.len(), points.iter().filter(|c| !c.values.is_empty()).count());
     if let Some(hidden) = points.iter().find(|c| c.values.is_empty()) {
@@ -47,7 +48,7 @@ fn points(study: &Study, published: &Published, spec: &WorkloadSpec, metric: &Me
             let placed = values.map(|(value, trial)| (value, TrialPosition { deployment: 1, trial }));
             points.push(points::of_values(&contender.name, level, placed, confidence));
         }
-        points::compare(study, &mut points[first..], metric.better, Design::Independent);
+        points::compare(study, &spec.name, &mut points[first..], metric.better, Design::Independent);
     }
     points
 }

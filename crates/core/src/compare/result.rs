@@ -8,6 +8,7 @@ use super::beside::Beside;
 use super::claims::ClaimResult;
 use super::factors::FactorResult;
 use super::findings::{LatencyInterval, Layout, Noise, Objective, ObjectiveLatency, Outlier, Overall, TrialPosition, Without};
+use super::looks::Looks;
 use super::models::Models;
 use super::rates::{KindResult, PointRates};
 use crate::bill::Bill;
@@ -31,6 +32,9 @@ pub struct Comparison {
     pub baseline: String,
     /// The decision rule.
     pub decision: Decision,
+    /// How often the results were looked at; `None` is once, after the trials that were planned.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub looks: Option<Looks>,
     /// How the trials were made.
     pub layout: Layout,
     /// Trials planned.
@@ -63,6 +67,11 @@ pub struct Comparison {
 impl Comparison {
     /// The version of its fields.
     pub const SCHEMA: u32 = 2;
+
+    /// The confidence of each interval: that of the study, or a higher one where results are looked at more than once.
+    pub fn confidence(&self) -> f64 {
+        self.looks.as_ref().map_or(self.decision.confidence, |looks| looks.confidence)
+    }
 
     /// Whether several contenders cost the same in a region: price then cancels out, and work per dollar says what throughput says.
     pub fn price_cancels(&self, region: &str) -> bool {
@@ -302,6 +311,16 @@ pub enum Why {
     },
     /// The difference is so close to the margin that a thousand more trials would not decide.
     OnTheEdge,
+    /// The difference is so close to the margin that the trials up to the largest number hardly decide.
+    Hopeless {
+        /// The most blocks of the study.
+        most: u32,
+    },
+    /// Trials that the study plans before its verdicts are missing.
+    Unfinished {
+        /// How many at each point.
+        missing: u32,
+    },
     /// By itself the interval decides, but not after correction for so many comparisons.
     Family {
         /// How many.
@@ -337,6 +356,10 @@ impl Why {
             Self::SingleValue => "a single published value has no interval".to_owned(),
             Self::MoreTrials { more } => format!("about {more} more trial{} per point should settle it", plural(more)),
             Self::MoreDeployments { more } => format!("about {more} more deployment{} should settle it", plural(more)),
+            Self::Hopeless { most } => format!("too close to the margin: {most} trials would hardly settle it"),
+            Self::Unfinished { missing } => {
+                format!("{missing} planned trial{} missing", if missing == 1 { " is" } else { "s are" })
+            }
             Self::Family { of } => format!("the interval alone decides, but not after the correction for {of} comparisons"),
             Self::OnTheEdge => "too close to the margin: a thousand more trials would not settle it".to_owned(),
         }

@@ -85,6 +85,7 @@ pub(super) fn record(contender: &str, connections: u32, trial: u32, committed: u
         health: Default::default(),
         flags: Vec::new(),
         imported: None,
+        rule: None,
         void: None,
     }
 }

@@ -2,6 +2,7 @@
 
 use super::findings::Noise;
 use super::judge::{self, Basis, judgement};
+use super::looks;
 use super::objective;
 use super::points;
 use super::result::{ContenderResult, PointResult, PricePerformance, WorkloadResult};
@@ -45,7 +46,8 @@ pub(super) fn measured(
     let mine: Vec<&RunRecord> = records.iter().filter(|r| r.key.workload == spec.name).collect();
     let metric = metric_of(spec, &mine);
     let levels = levels(study, &spec.name, &mine);
-    let points = points::points(study, &levels, &mine, &metric, design).map_err(|reason| Refusal { reason, insist: None })?;
+    let points =
+        points::points(study, &spec.name, &levels, &mine, &metric, design).map_err(|reason| Refusal { reason, insist: None })?;
     Ok(judged(study, spec, metric, points, &levels, bills, design))
 }
 
@@ -87,7 +89,7 @@ pub(super) fn judged(
         let all = summed.iter().map(|level| at(level).map(PointResult::trials).unwrap_or_default());
         all.filter(|v| !(gaps && v.is_empty())).collect()
     };
-    let context = WorkloadContext { study, bills, how, design, better: metric.better };
+    let context = WorkloadContext { study, workload: &spec.name, bills, how, design, better: metric.better };
     let base = trials(&study.baseline().name);
     let mut result = WorkloadResult {
         workload: spec.name.clone(),
@@ -121,6 +123,7 @@ pub(super) fn judged(
 
 struct WorkloadContext<'a> {
     study: &'a Study,
+    workload: &'a str,
     bills: &'a [Bill],
     how: Summarise,
     design: Design,
@@ -130,7 +133,8 @@ struct WorkloadContext<'a> {
 impl WorkloadContext<'_> {
     fn basis(&self, estimate: &Estimate, trials: &[Vec<Trial>]) -> Basis {
         let deployed = trials.iter().flatten().any(|t| t.deployment > 1);
-        Basis { units: estimate.units, deployed, published: self.study.published.is_some(), better: self.better }
+        let planned = looks::planned(self.study, Some(self.workload), deployed);
+        Basis { units: estimate.units, planned, deployed, published: self.study.published.is_some(), better: self.better }
     }
 
     fn contender(

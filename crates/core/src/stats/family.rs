@@ -19,15 +19,15 @@ pub fn deciding_level(ratio: &Ratio, margin: f64) -> Option<f64> {
     Some(2.0 * t.cdf(-distance / ratio.log_error))
 }
 
-/// Which of a family may stand at the error level `alpha` of the whole family (Holm 1979): the k-th smallest level must be at
-/// most alpha / (n − k + 1), and the first one that is not ends the list. Entries without a level are no members.
-pub fn holm(levels: &[Option<f64>], alpha: f64) -> Vec<bool> {
+/// Which of a family may stand (Holm 1979): the k-th smallest level must be at most the one that `allowed` gives for each of n − k + 1
+/// members, and the first one that is not ends the list. Entries without a level are no members.
+pub fn holm(levels: &[Option<f64>], allowed: impl Fn(usize) -> f64) -> Vec<bool> {
     let mut order: Vec<(usize, f64)> = levels.iter().enumerate().filter_map(|(i, p)| Some((i, (*p)?))).collect();
     order.sort_by(|a, b| a.1.total_cmp(&b.1));
     let mut stands = vec![false; levels.len()];
     let members = order.len();
     for (rank, (i, p)) in order.into_iter().enumerate() {
-        if p > alpha / (members - rank) as f64 {
+        if p > allowed(members - rank) {
             break;
         }
         stands[i] = true;

@@ -283,8 +283,46 @@ pub struct Decision {
     pub confidence: f64,
     /// Relative differences below this are "equivalent", such as 0.03.
     pub margin: f64,
+    /// That trials end when the verdicts are there; `None` runs all of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until: Option<Until>,
     /// A latency objective.
     pub slo: Option<Slo>,
+}
+
+impl Decision {
+    /// The confidence of an interval after more trials than were planned: each extension has half the error level of the plan before it. Looks
+    /// that were planned keep theirs.
+    pub fn confidence_of_more(&self) -> f64 {
+        if self.until.is_some() { self.confidence } else { 1.0 - (1.0 - self.confidence) / 2.0 }
+    }
+}
+
+/// Trials that end when the verdicts are there (`until = "decided"`): after each block from the least on they are looked at.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Until {
+    /// Blocks before the first look, at least 2.
+    pub least: u32,
+    /// The last block: the most trials of any workload.
+    pub most: u32,
+    /// One run starts no block that would end later, in nanoseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub budget_ns: Option<u64>,
+}
+
+/// The rule that was in force when a trial ran.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct StoppingRule {
+    /// Confidence of the intervals.
+    pub confidence: f64,
+    /// The margin.
+    pub margin: f64,
+    /// Trials that were planned for its point; the most of them where the verdicts end them.
+    pub trials: u32,
+    /// Blocks before the first look, where the verdicts end the trials.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub least: Option<u32>,
 }
 
 /// A latency objective.
@@ -297,6 +335,13 @@ pub struct Slo {
 }
 
 impl Study {
+    /// The rule in force for a workload.
+    pub fn rule_of(&self, workload: &str) -> StoppingRule {
+        let Decision { confidence, margin, until, .. } = &self.decision;
+        let trials = self.sweep_of(workload).trials;
+        StoppingRule { confidence: *confidence, margin: *margin, trials, least: until.as_ref().map(|until| until.least) }
+    }
+
     /// The contender that others are compared with.
     pub fn baseline(&self) -> &Contender {
         &self.contenders[self.baseline]

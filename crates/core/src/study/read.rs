@@ -24,7 +24,7 @@ mod imported;
 mod summary;
 mod sweep;
 
-use decision::read_decision;
+use decision::{plan_looks, read_decision};
 use factor::{multiply, read_factors};
 use summary::{check_summaries, read_over, read_summary};
 use sweep::{Own, read_own, read_sweep};
@@ -119,7 +119,7 @@ fn read_root(root: &Section<'_>, kinds: &Kinds) -> Option<Study> {
     }
     schema?;
     let (name, price, sweep, summary) = (name?, price?, sweep?, summary?);
-    let study = Study {
+    let mut study = Study {
         name,
         question,
         baseline,
@@ -137,6 +137,7 @@ fn read_root(root: &Section<'_>, kinds: &Kinds) -> Option<Study> {
         beside,
         audit,
     };
+    plan_looks(root, &mut study);
     few_enough(root, &study).then_some(study)
 }
 

@@ -76,6 +76,7 @@ pub(super) fn record(
         health,
         flags,
         imported: Some(imported(found)),
+        rule: None,
         void: None,
     })
 }

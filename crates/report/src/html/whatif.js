@@ -104,15 +104,13 @@ const WhatIf = (() => {
   function verdict(ratio, rule) {
     const undecided = (why) => ({ word: "undecided", why });
     if (!ratio.interval) return undecided(rule.published ? "a single published value has no interval" : "a single trial has no interval");
+    if (ratio.missing) return undecided(`${ratio.missing} planned trial${ratio.missing === 1 ? " is" : "s are"} missing`);
     const word = decided(ratio.interval, rule.margin);
     if (word) return { word, why: "" };
-    const each = ratio.log_error * Math.sqrt(ratio.units);
-    const freedom = ratio.freedom / Math.max(ratio.units - 1, 1);
-    const decides = (more) => {
-      const n = ratio.units + more;
-      const half = (studentQuantile(rule.confidence, freedom * (n - 1)) * each) / Math.sqrt(n);
-      return decided({ low: ratio.value * Math.exp(-half), high: ratio.value * Math.exp(half) }, rule.margin) !== null;
-    };
+    if (rule.most && ratio.units >= 5 && chance(ratio, rule, Math.max(rule.most - ratio.units, 0)) < 0.1) {
+      return undecided(`too close to the margin: ${rule.most} trials would hardly settle it`);
+    }
+    const decides = (more) => chance(ratio, rule, more) >= 0.81;
     if (!decides(MOST_TRIALS)) return undecided("too close to the margin: a thousand more trials would not settle it");
     let [few, enough] = [0, MOST_TRIALS];
     while (enough - few > 1) {
@@ -122,6 +120,26 @@ const WhatIf = (() => {
     }
     const what = `${ratio.deployed ? "deployment" : "trial"}${enough === 1 ? "" : "s"}`;
     return undecided(`about ${enough} more ${what}${ratio.deployed ? "" : " per point"} should settle it`);
+  }
+
+  // The probability of a verdict after so many more trials, by what was seen so far.
+  function chance(ratio, rule, more) {
+    const [n, all] = [ratio.units, ratio.units + more];
+    if (!more || !(ratio.log_error > 0)) return 0;
+    const each = ratio.log_error * Math.sqrt(n);
+    const freedom = (ratio.freedom / Math.max(n - 1, 1)) * (all - 1);
+    const half = (studentQuantile(rule.confidence_of_more, freedom) * each) / Math.sqrt(all);
+    const moves = each * Math.sqrt(1 / n - 1 / all);
+    const [edge, now] = [Math.log1p(rule.margin), Math.log(ratio.value)];
+    const below = (value) => studentBelow((value - now) / moves, ratio.freedom);
+    return 1 - below(edge + half) + below(-edge - half) + Math.max(below(edge - half) - below(half - edge), 0);
+  }
+
+  // The distribution function of Student's t.
+  function studentBelow(t, freedom) {
+    const f = Math.max(freedom, 1);
+    const outside = beta(f / 2, 0.5, f / (f + t * t)) / 2;
+    return t < 0 ? outside : 1 - outside;
   }
 
   // The logarithm of the gamma function (Lanczos, g = 7).

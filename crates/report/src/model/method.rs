@@ -2,7 +2,7 @@
 
 use perbuck_core::arrivals::Arrivals;
 use perbuck_core::stats::Design;
-use perbuck_core::study::{NO_LIMIT_NS, SnapshotRule, Sweep, WorkloadSpec};
+use perbuck_core::study::{NO_LIMIT_NS, SnapshotRule, Sweep, Until, WorkloadSpec};
 use perbuck_core::units::{duration_text, thousands};
 
 use super::levels::{in_flight, phases_text};
@@ -26,7 +26,8 @@ fn measurements(all: &Context<'_>) -> Vec<String> {
     if all.study.imported {
         return imported(&confidence, interval_of_ratio(all, &confidence));
     }
-    let mut out: Vec<String> = sweeps(all).into_iter().map(|(whose, sweep)| measured(&whose, sweep)).collect();
+    let until = all.study.decision.until.as_ref();
+    let mut out: Vec<String> = sweeps(all).into_iter().map(|(whose, sweep)| measured(&whose, sweep, until)).collect();
     let points = out.len();
     out.extend([
         order(all),
@@ -48,8 +49,8 @@ fn sweeps<'a>(all: &Context<'a>) -> Vec<(String, &'a Sweep)> {
     own.chain(shared).collect()
 }
 
-fn measured(whose: &str, sweep: &Sweep) -> String {
-    let (times, warmup, window) = (times(sweep), duration_text(sweep.warmup_ns), window(sweep));
+fn measured(whose: &str, sweep: &Sweep, until: Option<&Until>) -> String {
+    let (times, warmup, window) = (times(sweep, until), duration_text(sweep.warmup_ns), window(sweep));
     format!("{whose} is measured {times} on each contender: {warmup} of warm-up, then a measured window {window}.")
 }
 
@@ -83,8 +84,9 @@ fn interval_of_ratio(all: &Context<'_>, confidence: &str) -> String {
 }
 
 /// How often a point is measured.
-fn times(sweep: &Sweep) -> String {
+fn times(sweep: &Sweep, until: Option<&Until>) -> String {
     match (sweep.trials, sweep.collected) {
+        (trials, false) if until.is_some() => format!("up to {trials} times, until the verdicts are there,"),
         (1, _) => "once".to_owned(),
         (trials, false) => format!("{trials} times"),
         (trials, true) => format!("up to {trials} times"),

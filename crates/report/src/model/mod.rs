@@ -37,7 +37,7 @@ mod whatif;
 
 use std::collections::{HashMap, HashSet};
 
-use perbuck_core::compare::{Comparison, WorkloadResult};
+use perbuck_core::compare::{Comparison, Looks, WorkloadResult};
 use perbuck_core::metric::Metric;
 use perbuck_core::run_record::RunRecord;
 use perbuck_core::study::{Decision, Rounding, Study, Summary};
@@ -283,13 +283,27 @@ fn summary_text(summary: &Summary, words: Words) -> String {
     format!("mean over {} {}", list(&points), words.unit)
 }
 
-fn rule_text(rule: &Decision) -> String {
+fn rule_text(rule: &Decision, looks: Option<&Looks>) -> String {
     let (confidence, margin) = (percent(rule.confidence), percent(rule.margin));
     let (low, high) = (fixed(1.0 / (1.0 + rule.margin), 3), fixed(1.0 + rule.margin, 3));
     format!(
         "A difference counts when the whole {confidence} interval of the ratio to the baseline lies beyond the margin of {margin}: \
-         better above {high}, worse below {low}, equivalent when the whole interval lies between, undecided otherwise."
+         better above {high}, worse below {low}, equivalent when the whole interval lies between, undecided otherwise.{}",
+        looks.map(|looks| looks_text(looks, &confidence)).unwrap_or_default()
     )
+}
+
+/// What more than one look makes of the intervals.
+fn looks_text(looks: &Looks, all: &str) -> String {
+    let each = fixed(100.0 * looks.confidence, 2);
+    match &looks.until {
+        Some(until) => format!(
+            " The results were looked at after every block from block {} on, until the verdicts were there. Each interval is printed as one of \
+             {all}: by itself it has {each} %, so that all looks together have {all}.",
+            until.least
+        ),
+        None => format!(" Each interval has {each} %, because verdicts were given {} times.", looks.rules.len()),
+    }
 }
 
 fn rounding_text(round: Rounding) -> &'static str {
@@ -316,7 +330,7 @@ fn facts(all: &Context<'_>) -> Vec<(String, String)> {
     let known = [
         ("Baseline", Some(all.base_label())),
         ("Compared with it", (!others.is_empty()).then(|| list(&others))),
-        ("Decision rule", Some(rule_text(&c.decision))),
+        ("Decision rule", Some(rule_text(&c.decision, c.looks.as_ref()))),
         ("Latency objective", objective),
         ("Metric compared", Some(compared(all))),
         ("Load", levels::load_text(study)),

@@ -10,7 +10,7 @@ use crate::escape::clean;
 use crate::number::{column_decimals, list, measured};
 
 pub(crate) fn blocks(found: &Regression) -> Vec<Block> {
-    let mut out = vec![paragraph(sentence(found)), paragraph(rule_text(&found.decision)), Block::Table(verdicts(found))];
+    let mut out = vec![paragraph(sentence(found)), paragraph(rule_text(&found.decision, None)), Block::Table(verdicts(found))];
     if found.changes.is_empty() {
         out.push(paragraph("Nothing recorded of system, environment and workloads has changed."));
     } else {

@@ -103,7 +103,8 @@ pub(super) fn section(all: &Context<'_>) -> Vec<Block> {
 
 /// The tables of verdicts, also for the terminal.
 pub(crate) fn verdict_blocks(all: &Context<'_>) -> Vec<Block> {
-    let mut blocks = vec![paragraph(rule_text(&all.comparison.decision)), Block::Table(throughput_table(all))];
+    let mut blocks =
+        vec![paragraph(rule_text(&all.comparison.decision, all.comparison.looks.as_ref())), Block::Table(throughput_table(all))];
     if all.study.sweep.is_open() {
         blocks.push(Block::Note(OFFERED.to_owned()));
     }

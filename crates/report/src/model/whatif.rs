@@ -4,10 +4,10 @@
 //! program (`crates/cli/tests/pages/whatif.rs`).
 
 use perbuck_core::bill::{Amount, Bill, BillLine, LineGroup, Rounding};
-use perbuck_core::compare::{ContenderResult, Judgement, WorkloadResult};
+use perbuck_core::compare::{ContenderResult, Judgement, Verdict, Why, WorkloadResult};
 use perbuck_core::metric::{Better, Metric};
 use perbuck_core::stats::Interval;
-use perbuck_core::study::Summary;
+use perbuck_core::study::{Decision, Summary};
 use serde::Serialize;
 
 use super::Context;
@@ -17,8 +17,11 @@ use crate::escape::{clean, json};
 /// The stated prices and what was measured.
 #[derive(Debug, Serialize)]
 struct WhatIf {
-    confidence: f64,
+    /// That of an interval after more trials.
+    confidence_of_more: f64,
     margin: f64,
+    /// The most trials of a study that ends by its verdicts.
+    most: Option<u32>,
     published: bool,
     months: u32,
     hours: u32,
@@ -97,6 +100,8 @@ struct Ratio {
     units: usize,
     /// Whether the units are deployments.
     deployed: bool,
+    /// Trials before which the plan allows no verdict.
+    missing: u32,
 }
 
 /// The data as JSON for a page; empty where nothing is priced, or a bill does not say how its amounts come about.
@@ -121,7 +126,8 @@ fn made(all: &Context<'_>) -> Option<WhatIf> {
         })
     };
     Some(WhatIf {
-        confidence: c.decision.confidence,
+        confidence_of_more: Decision { confidence: c.confidence(), ..c.decision.clone() }.confidence_of_more(),
+        most: c.decision.until.as_ref().map(|until| until.most),
         margin: c.decision.margin,
         published: c.published.is_some(),
         months: first.horizon_months,
@@ -186,5 +192,6 @@ impl Row {
 
 fn ratio(j: &Judgement, deployed: bool) -> Ratio {
     let r = &j.ratio;
-    Ratio { value: r.value, interval: r.interval, log_error: r.log_error, freedom: r.freedom, units: j.units, deployed }
+    let missing = if let Verdict::Undecided { why: Why::Unfinished { missing } } = j.verdict { missing } else { 0 };
+    Ratio { value: r.value, interval: r.interval, log_error: r.log_error, freedom: r.freedom, units: j.units, deployed, missing }
 }

@@ -285,6 +285,7 @@ pub fn record(study: &Study, key: &TrialKey, position: u32) -> RunRecord {
         health: Health { client_user_ns: 1_900_000_000_000, client_system_ns: 700_000_000_000, ..Health::default() },
         flags: if key.path() == "x86/points/c00800/001.json" { vec![Flag::Gap { total_ms: 1_400 }] } else { Vec::new() },
         imported: None,
+        rule: None,
         void: None,
     }
 }

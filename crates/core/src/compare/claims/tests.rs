@@ -62,7 +62,7 @@ fn measured(study: &Study, seed: u64) -> Vec<WorkloadResult> {
                 let values = (0..BLOCKS).map(|block| (value(block), TrialPosition { deployment: 1, trial: block + 1 }));
                 points.push(of_values(&contender.name, level, values, 0.95));
             }
-            compare(study, &mut points[first..], TPS.better, Design::Blocks);
+            compare(study, &spec.name, &mut points[first..], TPS.better, Design::Blocks);
         }
         all.push(workload::judged(study, spec, TPS.clone(), points, &LEVELS, &[], Design::Blocks).result);
     }

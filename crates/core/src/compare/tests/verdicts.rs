@@ -2,10 +2,11 @@
 
 use super::*;
 use crate::metric::{Better, Metric};
+use crate::study::{StoppingRule, Until};
 
 #[test]
 fn verdicts_at_the_edges_of_the_margin() {
-    let rule = Decision { confidence: 0.95, margin: 0.25, slo: None };
+    let rule = Decision { confidence: 0.95, margin: 0.25, until: None, slo: None };
     let verdict = |low: f64, high: f64| {
         let interval = Some(Interval { low, high });
         judge(&Ratio { value: (low * high).sqrt(), interval, log_error: 0.01, freedom: 4.0 }, &rule, 3)
@@ -18,7 +19,12 @@ fn verdicts_at_the_edges_of_the_margin() {
         assert!(matches!(verdict(low, high), Verdict::Undecided { .. }), "{low} {high}");
     }
     let on_the_edge = Ratio { value: 1.25, interval: Some(Interval { low: 1.2, high: 1.3 }), log_error: 0.01, freedom: 4.0 };
-    assert_eq!(judge(&on_the_edge, &rule, 3), Verdict::Undecided { why: Why::OnTheEdge });
+    assert_eq!(judge(&on_the_edge, &rule, 100), Verdict::Undecided { why: Why::OnTheEdge });
+    // A study that ends by its verdicts gives up earlier, and not before the fifth block.
+    let until = |most| Decision { until: Some(Until { least: 3, most, budget_ns: None }), ..rule.clone() };
+    assert_eq!(judge(&on_the_edge, &until(12), 10), Verdict::Undecided { why: Why::Hopeless { most: 12 } });
+    assert!(matches!(judge(&on_the_edge, &until(12), 4), Verdict::Undecided { why: Why::MoreTrials { .. } }));
+    assert!(matches!(judge(&on_the_edge, &until(900), 10), Verdict::Undecided { why: Why::MoreTrials { .. } }));
     let single = Ratio { value: 2.0, interval: None, log_error: 0.0, freedom: 0.0 };
     assert_eq!(judge(&single, &rule, 1), Verdict::Undecided { why: Why::SingleTrial });
 }
@@ -44,25 +50,66 @@ fn the_trials_that_are_asked_for_do_decide() {
     let verdict = |n: u32| arm(&compare(&study(), &noisy(n), &[], &[]).unwrap()).throughput.as_ref().unwrap().verdict;
     let Verdict::Undecided { why: Why::MoreTrials { more } } = verdict(4) else { panic!("{:?}", verdict(4)) };
     assert!(more > 8, "{more}");
-    let four = |n: u32| n.next_multiple_of(4);
-    assert_eq!(verdict(four(4 + more)), Verdict::Better);
-    assert!(matches!(verdict(four(4 + more) - 4), Verdict::Undecided { .. }));
+    assert_eq!(verdict((4 + more).next_multiple_of(4)), Verdict::Better);
 }
 
 #[test]
-fn the_number_of_further_trials_is_the_smallest_that_decides() {
-    let rule = Decision { confidence: 0.95, margin: 0.03, slo: None };
-    let with = |value: f64, n: u32| {
-        let (log_error, freedom) = (0.06 / f64::from(n).sqrt(), 2.0 * f64::from(n - 1));
+fn the_number_of_further_trials_is_the_smallest_with_that_chance() {
+    let rule = Decision { confidence: 0.95, margin: 0.03, until: None, slo: None };
+    for (value, n) in [(1.06, 3), (1.0, 5), (0.9, 3), (1.04, 10)] {
+        let (log_error, freedom) = (0.06 / f64::from(n).sqrt(), f64::from(n - 1));
         let half = stats::student_quantile(0.95, freedom) * log_error;
         let interval = Some(Interval { low: value * (-half).exp(), high: value * half.exp() });
-        judge(&Ratio { value, interval, log_error, freedom }, &rule, n as usize)
-    };
-    for (value, decided) in [(1.06, Verdict::Better), (1.0, Verdict::Equivalent), (0.9, Verdict::Worse)] {
-        let Verdict::Undecided { why: Why::MoreTrials { more } } = with(value, 3) else { panic!("{value}") };
-        assert_eq!(with(value, 3 + more), decided, "{value} {more}");
-        assert_eq!(with(value, 2 + more), Verdict::Undecided { why: Why::MoreTrials { more: 1 } }, "{value} {more}");
+        let ratio = Ratio { value, interval, log_error, freedom };
+        let Verdict::Undecided { why: Why::MoreTrials { more } } = judge(&ratio, &rule, n as usize) else { panic!("{value}") };
+        // The longer study has half the error level.
+        let extended = stats::Extended { ratio: &ratio, units: n as usize, confidence: 0.975, margin: 0.03 };
+        assert!(extended.chance(more) >= 0.8 && extended.chance(more - 1) < 0.81, "{value} {more}");
     }
+}
+
+/// Trials of the plans that were in force, at as many blocks as each had.
+fn extended(plans: &[u32]) -> (Study, Vec<RunRecord>) {
+    let mut study = study();
+    let mut records = noisy(20);
+    for record in &mut records {
+        let plan = plans.iter().find(|plan| record.key.trial <= **plan).copied();
+        record.rule = plan.map(|trials| StoppingRule { confidence: 0.95, margin: 0.03, trials, least: None });
+    }
+    study.sweep.trials = *plans.last().unwrap();
+    records.retain(|r| r.key.trial <= study.sweep.trials);
+    (study, records)
+}
+
+#[test]
+fn each_extension_halves_the_error_level_and_is_told() {
+    for (plans, confidence) in [(vec![20], 0.95), (vec![8, 20], 0.975), (vec![4, 8, 12], 0.9875), (vec![1, 20], 0.95)] {
+        let (study, records) = extended(&plans);
+        let c = compare(&study, &records, &[], &[]).unwrap();
+        near(c.confidence(), confidence);
+        let told = c.looks.as_ref().map_or(1, |looks| looks.rules.len());
+        assert_eq!(told, if confidence > 0.95 { plans.len() } else { 1 }, "{plans:?}");
+        let found = &arm(&c).throughput.as_ref().unwrap().ratio;
+        let half = stats::student_quantile(confidence, found.freedom) * found.log_error;
+        near(found.interval.unwrap().high, found.value * half.exp());
+    }
+    // A plan that was changed before it had its trials gave no verdict; a margin that was changed after them is another look.
+    let (mut study, mut records) = extended(&[8, 20]);
+    records.retain(|r| r.key.trial != 8);
+    assert_eq!(compare(&study, &records, &[], &[]).unwrap().looks, None);
+    (study, records) = extended(&[20]);
+    study.decision.margin = 0.05;
+    assert_eq!(compare(&study, &records, &[], &[]).unwrap().looks.unwrap().rules.len(), 2);
+}
+
+#[test]
+fn before_the_planned_trials_there_is_no_verdict() {
+    let (mut study, records) = extended(&[20]);
+    study.sweep.trials = 24;
+    let verdict = |study: &Study| arm(&compare(study, &records, &[], &[]).unwrap()).throughput.as_ref().unwrap().verdict;
+    assert_eq!(verdict(&study), Verdict::Undecided { why: Why::Unfinished { missing: 4 } });
+    study.decision.until = Some(Until { least: 3, most: 24, budget_ns: None });
+    assert!(!matches!(verdict(&study), Verdict::Undecided { why: Why::Unfinished { .. } }));
 }
 
 #[test]

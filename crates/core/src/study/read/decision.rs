@@ -1,11 +1,62 @@
 //! How a study decides: confidence, margin, and an objective of latency.
 
-use crate::study::{Decision, Slo};
+use crate::study::{Decision, Slo, Study, Until};
 use crate::toml_reader::Section;
 
 impl Default for Decision {
     fn default() -> Self {
-        Self { confidence: 0.95, margin: 0.03, slo: None }
+        Self { confidence: 0.95, margin: 0.03, until: None, slo: None }
+    }
+}
+
+/// Blocks before the first look where the study does not say.
+const LEAST: u32 = 3;
+
+/// `until`, `least` and `budget`. The most blocks are those of the sweep, which is read later.
+fn read_until(s: &Section<'_>, decision: &mut Decision) {
+    let least = s.count("least", 2..=1_000);
+    let budget = s.duration_ns("budget");
+    match s.text("until").map(|until| until.value) {
+        Some(until) if until == "decided" => {
+            let least = least.unwrap_or(LEAST);
+            decision.until = Some(Until { least, most: least, budget_ns: budget.map(|b| b.value) });
+        }
+        Some(until) => {
+            s.report(
+                "until",
+                format!("`until` is \"{until}\""),
+                "write `until = \"decided\"`, or leave it out: all `trials` are then run",
+            );
+        }
+        None => {
+            for key in ["least", "budget"].into_iter().filter(|key| s.has(key)) {
+                s.report(
+                    key,
+                    format!("`{key}` is for trials that end when the verdicts are there"),
+                    "write `until = \"decided\"` beside it",
+                );
+            }
+        }
+    }
+}
+
+/// Takes the most blocks from the trials of the study, once these are known.
+pub(super) fn plan_looks(root: &Section<'_>, study: &mut Study) {
+    let (sweep, measured) = (&study.sweep, study.published.is_none() && !study.imported);
+    let (most, deployments) = (study.workloads.iter().map(|w| study.sweep_of(&w.name).trials).max(), sweep.deployments);
+    let (Some(until), Some(section)) = (&mut study.decision.until, root.table("decision")) else { return };
+    until.most = most.unwrap_or(until.least);
+    if !measured {
+        let help = "leave it out: these results have as many trials as they have";
+        section.report("until", "`until` is for trials that perbuck runs", help);
+    } else if deployments > 1 {
+        let help = "leave one of the two out: the deployments of a study are planned, and one of them says nothing of the next";
+        section.report("until", format!("`until` goes with one deployment, and `sweep.deployments` is {deployments}"), help);
+    } else if until.most <= until.least {
+        let message = format!("`trials` is {}, and the first look is after {} blocks", until.most, until.least);
+        let help =
+            "give `sweep.trials` the most trials that you would pay for, such as 30; the study ends when the verdicts are there";
+        section.report("until", message, help);
     }
 }
 
@@ -13,6 +64,7 @@ pub(super) fn read_decision(s: &Section<'_>) -> Decision {
     let mut decision = Decision::default();
     decision.confidence = s.number("confidence", 0.5, 1.0).map_or(decision.confidence, |v| v.value);
     decision.margin = s.number("margin", 0.0, 1.0).map_or(decision.margin, |v| v.value);
+    read_until(s, &mut decision);
     if let Some(slo) = s.table("slo") {
         let (percentile, at_most) = (slo.number("percentile", 0.0, 100.0), slo.duration_ns("at_most"));
         slo.finish();

@@ -1,0 +1,123 @@
+//! A study that ends when its verdicts are there: which of its trials are still run.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use perbuck_core::compare::{Points, next_trials, open_points, point_of};
+use perbuck_core::plan::TrialKey;
+use perbuck_core::run_record::RunRecord;
+use perbuck_core::study::{Study, Until};
+
+use crate::error::LabError;
+use crate::inputs::Inputs;
+use crate::progress::{Progress, clock_text};
+use crate::stored;
+
+/// What becomes of a trial.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Next {
+    Run,
+    /// It is not needed.
+    Skip,
+    /// Neither it nor any after it fits into the budget.
+    End,
+}
+
+/// The looks of one run.
+pub(crate) struct Looks<'a> {
+    inputs: &'a Inputs,
+    /// `None` in a study that runs all of its trials.
+    until: Option<&'a Until>,
+    /// The values of all trials so far.
+    records: Vec<RunRecord>,
+    block: u32,
+    open: Option<Points>,
+    began: Instant,
+    /// Blocks that this run has begun.
+    blocks: u32,
+}
+
+impl<'a> Looks<'a> {
+    /// Those of a study whose finished trials lie in a folder.
+    ///
+    /// # Errors
+    /// Records that cannot be read.
+    pub(crate) fn start(inputs: &'a Inputs, root: &Path) -> Result<Self, LabError> {
+        let until = inputs.study.decision.until.as_ref();
+        let records = if until.is_some() { stored::records(root)?.0 } else { Vec::new() };
+        let records = records.into_iter().filter(|r| r.void.is_none()).map(light).collect();
+        Ok(Self { inputs, until, records, block: 0, open: None, began: Instant::now(), blocks: 0 })
+    }
+
+    /// Of trials that are not on disk those that may be run, if any is needed at all.
+    pub(crate) fn needed(&self, missing: &mut Vec<(usize, &TrialKey)>) {
+        if self.until.is_none() {
+            return;
+        }
+        let next = next_trials(&self.inputs.study, &self.records, &self.inputs.bills);
+        let first = next.first().map(|key| key.trial);
+        missing.retain(|(_, key)| first.is_some_and(|first| key.trial >= first));
+    }
+
+    /// What becomes of this trial. The first one of a block is a look at all blocks before it.
+    pub(crate) fn before(&mut self, key: &TrialKey, progress: &mut dyn Progress) -> Next {
+        let Some(until) = self.until else { return Next::Run };
+        if key.trial != self.block {
+            if self.is_beyond_budget(until) {
+                let budget = clock_text(Duration::from_nanos(until.budget_ns.unwrap_or(0)));
+                progress.line(&format!(
+                    "block {} would end after the budget of {budget}; the same command goes on with it",
+                    key.trial
+                ));
+                return Next::End;
+            }
+            let was = self.open.take();
+            (self.block, self.blocks) = (key.trial, self.blocks + 1);
+            self.open = open_points(&self.inputs.study, &self.records, &self.inputs.bills, key.trial);
+            if let Some(open) = self.open.as_ref().filter(|open| was.as_ref() != Some(open)) {
+                progress.line(&told(&self.inputs.study, key.trial - 1, open));
+            }
+        }
+        let is_open = self.open.as_ref().is_none_or(|open| open.contains(&point_of(key)));
+        if is_open { Next::Run } else { Next::Skip }
+    }
+
+    /// Takes a trial that was run.
+    pub(crate) fn saw(&mut self, record: &RunRecord) {
+        if self.until.is_some() {
+            self.records.push(light(record.clone()));
+        }
+    }
+
+    /// Whether another block as long as those before would end after the budget.
+    fn is_beyond_budget(&self, until: &Until) -> bool {
+        let spent = self.began.elapsed();
+        until.budget_ns.is_some_and(|budget| self.blocks > 0 && spent + spent / self.blocks > Duration::from_nanos(budget))
+    }
+}
+
+/// A record without what its value does not need: a study may have thousands.
+fn light(mut record: RunRecord) -> RunRecord {
+    record.intervals = Vec::new();
+    record.audit = Vec::new();
+    record.measured.phases = Vec::new();
+    for transaction in record.measured.transactions.values_mut() {
+        [&mut transaction.service, &mut transaction.wait, &mut transaction.response]
+            .into_iter()
+            .for_each(|h| h.hdr = String::new());
+    }
+    record
+}
+
+/// What holds the study up after a block.
+fn told(study: &Study, block: u32, open: &Points) -> String {
+    let rivals = open.iter().filter(|(contender, ..)| {
+        *contender != study.baseline().name && study.contender(contender).is_some_and(|c| c.control_of.is_none())
+    });
+    let names: BTreeSet<String> = rivals.map(|(contender, workload, _)| format!("{contender} on {workload}")).collect();
+    if names.is_empty() {
+        return format!("after block {block} every verdict is there, or the trials that are left would hardly bring it");
+    }
+    format!("after block {block} not decided: {}", names.into_iter().collect::<Vec<_>>().join(", "))
+}
