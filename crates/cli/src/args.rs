@@ -216,6 +216,12 @@ pub(crate) struct CheckArguments {
 pub(crate) struct PlanArguments {
     #[command(flatten)]
     pub(crate) study: StudyArguments,
+    /// Take the scatter of trials from these results, to tell what more trials would find
+    #[arg(long, value_name = "RESULTS")]
+    pub(crate) pilot: Option<PathBuf>,
+    /// Draw the detectable differences against machine time (SVG)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) chart: Option<PathBuf>,
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,

@@ -35,9 +35,11 @@ fn the_server_counted_what_the_record_says() {
         let after = verbs.map(|v| maria.status(v));
         let record = desk.records(&format!("results/{name}")).remove(0);
         let whole = record.statements_whole_run;
-        // Read by the real client around the whole command: perbuck itself updates nothing and opens no transaction.
+        // Read by the real client around the whole command: perbuck itself opens no transaction, and updates its lease alone, where the
+        // machine is so slow that it has to.
         let seen: Vec<u64> = before.iter().zip(after).map(|(b, a)| (a - b) as u64).collect();
-        assert_eq!(seen, [whole.update, whole.begin, whole.commit, whole.rollback], "{name}");
+        assert_eq!(seen[1..], [whole.begin, whole.commit, whole.rollback], "{name}");
+        assert!((whole.update..=whole.update + 3).contains(&seen[0]), "{name}: {seen:?} {whole:?}");
         // Read by perbuck around the load alone: the verbs that its own housekeeping uses as well.
         let server = |verb: &str| record.target.server_counters[verb] as u64;
         let counted = [server("Com_select"), server("Com_insert"), server("Com_update"), server("Com_delete")];

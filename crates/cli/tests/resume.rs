@@ -172,3 +172,87 @@ fn a_load_that_was_broken_off_starts_over() {
         }
     }
 }
+
+/// A study that ends with its verdicts: without its durable commits one of the two is several times as fast.
+fn until_decided(edits: &[(&str, &str)]) -> String {
+    let rule = ("trials = 2\n", "trials = 30\n[decision]\nuntil = \"decided\"\n");
+    edited(
+        &[&[("[1, 2]", "[1]"), rule, ("table_size = 1000", "table_size = 1000\nscript = \"oltp_update_index\"")], edits].concat(),
+    )
+}
+
+fn compared(desk: &Desk) -> perbuck_core::compare::Comparison {
+    serde_json::from_str(&desk.good(&["compare", "--json", "results/small"]).out).unwrap()
+}
+
+#[test]
+fn a_study_ends_when_its_verdicts_are_there_and_keeps_its_rule() {
+    let desk = Desk::new();
+    desk.write("study.toml", &until_decided(&[]));
+    assert!(desk.good(&["plan", "study.toml"]).out.contains("at most 60 trials"));
+    // Killed after the first look, it goes on as it would have.
+    let mut child = start(&desk, &["run", "study.toml"]);
+    wait_until("five trials are on disk", || seen(&desk).len() >= 5);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let ran = desk.good(&["run", "study.toml"]);
+    assert!(ran.err.contains("every verdict is there"), "{ran:#?}");
+    let records = desk.records("results");
+    assert!((6..60).contains(&records.len()) && records.len() % 2 == 0, "{}", records.len());
+    let c = compared(&desk);
+    let looks = c.looks.as_ref().unwrap();
+    assert_eq!((c.planned, c.found, looks.rules.len()), (records.len(), records.len(), 1));
+    // Thirty looks at most: 99.4 % each.
+    assert!((looks.confidence - 0.994).abs() < 0.001 && c.decision.confidence == 0.95, "{looks:?}");
+    let rival = &c.workloads[0].contenders[1];
+    let judged = rival.price[0].value_for_money.as_ref().unwrap();
+    assert_eq!(judged.verdict.word(), "better");
+    let half = perbuck_core::stats::student_quantile(looks.confidence, judged.ratio.freedom) * judged.ratio.log_error;
+    assert!((judged.ratio.interval.unwrap().low / (judged.ratio.value * (-half).exp()) - 1.0).abs() < 1e-12);
+    let rerun = desk.good(&["run", "study.toml"]);
+    assert!(
+        rerun.err.contains("the verdicts are there, or cannot be expected") && desk.records("results").len() == records.len(),
+        "{rerun:#?}"
+    );
+    desk.good(&["report", "results/small"]);
+    assert!(desk.read("results/small/report.md").contains("all looks together have 95 %"));
+    desk.good(&["verify", "results/small/report.html"]);
+    // The rule is that of the first trial.
+    desk.write("study.toml", &until_decided(&[("until = \"decided\"", "until = \"decided\"\nmargin = 0.05\nleast = 4")]));
+    let refused = desk.perbuck(&["run", "study.toml"]);
+    let says = "decision.margin: 0.03 → 0.05; decision.until: decided, least 3 → decided, least 4";
+    assert!(refused.code == Some(4) && refused.err.contains(says), "{refused:#?}");
+    // A report by another rule is another look.
+    let other = desk.good(&["compare", "--study", "study.toml", "results/small"]);
+    assert!(other.out.contains("the rule of the verdicts was changed after verdicts were there"), "{other:#?}");
+}
+
+#[test]
+fn a_budget_ends_a_run_between_blocks_and_the_next_run_goes_on() {
+    let desk = Desk::new();
+    desk.write("study.toml", &until_decided(&[("until = \"decided\"", "until = \"decided\"\nleast = 20\nbudget = \"2s\"")]));
+    let ran = desk.good(&["run", "study.toml"]);
+    assert!(ran.err.contains("would end after the budget of 0:02 min; the same command goes on"), "{ran:#?}");
+    let before = desk.records("results").len();
+    assert!(before < 40 && before % 2 == 0, "{before}");
+    // Before its first look a study has no verdict.
+    let missing = 20 - before / 2;
+    let words = format!("{missing} planned trial{} missing", if missing == 1 { " is" } else { "s are" });
+    assert!(desk.good(&["compare", "results/small"]).out.replace('\n', " ").contains(&words), "{words}");
+    desk.good(&["run", "study.toml"]);
+    assert!(desk.records("results").len() > before);
+}
+
+#[test]
+fn trials_that_are_added_after_verdicts_were_there_are_told_and_cost_confidence() {
+    let desk = Desk::new();
+    desk.write("study.toml", &edited(&[("[1, 2]", "[1]")]));
+    desk.good(&["run", "study.toml"]);
+    assert_eq!(compared(&desk).looks, None);
+    desk.write("study.toml", &edited(&[("[1, 2]", "[1]"), ("trials = 2", "trials = 4")]));
+    let ran = desk.good(&["run", "study.toml"]);
+    let told = "the number of trials was changed after verdicts were there: 2, then 4";
+    assert!(ran.out.replace('\n', " ").replace("  ", " ").contains(told), "{ran:#?}");
+    let looks = compared(&desk).looks.unwrap();
+    assert!(looks.rules.len() == 2 && (looks.confidence - 0.975).abs() < 1e-12, "{looks:?}");
+}

@@ -17,6 +17,7 @@ mod outlier;
 mod percentile;
 mod power;
 mod rank;
+mod variance;
 
 use std::collections::BTreeSet;
 
@@ -29,8 +30,9 @@ pub use family::{deciding_level, holm};
 pub use looks::level_of_each_look;
 pub use outlier::{Label, label_outliers};
 pub use percentile::{Merged, Percentile};
-pub use power::{Extended, detectable, power};
+pub use power::{Extended, Scatter, detectable, detectable_with, power};
 pub use rank::{Rank, rank};
+pub use variance::{Components, components};
 
 /// A confidence interval.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]

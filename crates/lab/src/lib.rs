@@ -34,6 +34,7 @@ pub mod lease;
 pub mod live;
 mod looks;
 pub mod planned;
+pub mod power;
 pub mod preflight;
 pub mod prepare;
 mod prewarm;

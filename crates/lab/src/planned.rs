@@ -28,6 +28,9 @@ pub struct Planned {
     /// Trials that find data as another workload has changed them, in words.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub remarks: Vec<String>,
+    /// Blocks before the first look of a study that ends when its verdicts are there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub least: Option<u32>,
     /// Contenders without a target and without a server, whose trials cannot run.
     pub priced_only: Vec<String>,
     /// How long it takes where nothing is loaded yet, about, in seconds; `None` where a number of transactions alone ends trials.
@@ -107,7 +110,8 @@ impl Planned {
         });
         let (factors, trials) = (factors.collect(), study.plan());
         let remarks = reads_after_writes(inputs, &trials);
-        Self { factors, data_sets: data_sets(inputs), points, trials, remarks, priced_only, estimated_s }
+        let least = study.decision.until.as_ref().map(|until| until.least);
+        Self { factors, data_sets: data_sets(inputs), points, trials, remarks, least, priced_only, estimated_s }
     }
 
     /// The same for people.
@@ -132,8 +136,14 @@ impl Planned {
         let priced: String =
             self.priced_only.iter().map(|name| format!("{name} has no target and no server: it can only be priced\n")).collect();
         let count = thousands(self.trials.len() as u64);
+        let (most, took) = match self.least {
+            Some(least) => {
+                (format!("until the verdicts are there, from block {least} on: at most "), took.replacen("about", "at most", 1))
+            }
+            None => (String::new(), took),
+        };
         format!(
-            "data of each contender\n{data}points of each contender\n{points}{factors}order of the trials\n{order}{count} trials, {took}\n{remarks}{priced}"
+            "data of each contender\n{data}points of each contender\n{points}{factors}order of the trials\n{order}{most}{count} trials, {took}\n{remarks}{priced}"
         )
     }
 

@@ -3,6 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use serde::Serialize;
+
 use perbuck_console::{
     Display, TRIAL_STOPS, print, print_either, print_hint, print_json, print_report, print_styled, stop_on_signal,
 };
@@ -11,6 +13,7 @@ use perbuck_core::compare::Compared;
 use perbuck_lab::capacity::{CapacityRequest, search_capacity};
 use perbuck_lab::csv::study::{FileOptions, write_study};
 use perbuck_lab::planned::Planned;
+use perbuck_lab::power::Power;
 use perbuck_lab::prepare::Preparation;
 use perbuck_lab::registry::Registry;
 use perbuck_lab::run::RunOptions;
@@ -39,11 +42,32 @@ pub(crate) fn screen() -> Screen {
     Screen { columns: perbuck_console::columns().unwrap_or(pipe.columns), colour: perbuck_console::colour() }
 }
 
+/// What `plan` prints as JSON.
+#[derive(Serialize)]
+struct PlanAndPower {
+    #[serde(flatten)]
+    planned: Planned,
+    power: Power,
+}
+
 pub(crate) fn plan(arguments: &PlanArguments) -> Result<(), LabError> {
     let StudyArguments { path, targets, prices } = &arguments.study;
     let inputs = perbuck_lab::inputs::read_to_measure((path, &targets.of()), prices.as_deref(), Registry::default())?;
-    let planned = Planned::of(&inputs);
-    print_either(arguments.json, &planned, || planned.text())
+    let (planned, power) = (Planned::of(&inputs), Power::of(&inputs, arguments.pilot.as_deref())?);
+    if let Some(file) = &arguments.chart {
+        let margin = format!("{} %", 100.0 * power.margin);
+        let Some(chart) = perbuck_report::power_chart(&inputs.study.name, &margin, &power.lines()) else {
+            let message = "a number of transactions alone ends the trials, so that their time is not known".to_owned();
+            return Err(LabError::new(ErrorKind::Usage, message, "give the sweep a `duration`"));
+        };
+        fs::write(file, chart.svg).map_err(|e| LabError::file("write", file, &e))?;
+    }
+    if arguments.json {
+        return print_json(&PlanAndPower { planned, power });
+    }
+    let (heads, rows, notes) = power.table();
+    let notes: String = notes.iter().map(|note| format!("{note}\n")).collect();
+    print_styled(&format!("{}\n{}{notes}", planned.text(), text::table(&heads, &rows, screen())))
 }
 
 pub(crate) fn price(arguments: &PriceArguments) -> Result<(), LabError> {

@@ -19,28 +19,46 @@ const STEPS: usize = 32;
 /// The most trials that anyone makes.
 const MOST_TRIALS: u32 = 1000;
 
+/// How the relative difference of two contenders scatters from block to block.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Scatter {
+    /// Standard deviation of a block.
+    pub each: f64,
+    /// Degrees of freedom that it was estimated with; infinite where it is assumed.
+    pub freedom: f64,
+}
+
 /// The smallest true relative difference that four of five studies like this one call better, or worse: whose whole interval lies
 /// beyond the margin. `None` without an interval.
 pub fn detectable(ratio: &Ratio, confidence: f64, margin: f64) -> Option<f64> {
     ratio.interval?;
-    Some((margin.ln_1p() + needed_effect(confidence, ratio.freedom) * ratio.log_error).exp_m1())
+    Some((margin.ln_1p() + needed_effect(confidence, [ratio.freedom; 2]) * ratio.log_error).exp_m1())
 }
 
-/// The probability that another study like this one decides, where the true logarithm of the ratio lies `effect` of this study's
-/// standard errors beyond the margin. Both errors are estimates of the same true one.
-pub fn power(effect: f64, confidence: f64, freedom: f64) -> f64 {
+/// The same of a study of so many blocks (at least 2) whose scatter was seen elsewhere.
+pub fn detectable_with(scatter: Scatter, blocks: u32, confidence: f64, margin: f64) -> f64 {
+    let error = scatter.each / f64::from(blocks).sqrt();
+    (margin.ln_1p() + needed_effect(confidence, [scatter.freedom, f64::from(blocks) - 1.0]) * error).exp_m1()
+}
+
+/// The probability that a study decides, where the true logarithm of the ratio lies `effect` standard errors beyond the margin. The error
+/// was estimated with the first degrees of freedom, and the study estimates its own with the second.
+pub fn power(effect: f64, confidence: f64, freedom: [f64; 2]) -> f64 {
     let Ok(normal) = Normal::new(0.0, 1.0) else { return 0.0 };
-    let t = student_quantile(confidence, freedom);
-    let errors = estimated_errors(freedom);
+    let t = student_quantile(confidence, freedom[1]);
+    let [seen, own] = freedom.map(estimated_errors);
     let found = |(mine, weight): &(f64, f64)| {
         let decides = |(other, w): &(f64, f64)| w * normal.cdf(effect * mine - t * other);
-        weight * errors.iter().map(decides).sum::<f64>()
+        weight * own.iter().map(decides).sum::<f64>()
     };
-    errors.iter().map(found).sum()
+    seen.iter().map(found).sum()
 }
 
 /// What an estimated error is of the true one: the root of a chi-square over its degrees of freedom, with weights that sum to 1.
 fn estimated_errors(freedom: f64) -> Vec<(f64, f64)> {
+    if freedom.is_infinite() {
+        return vec![(1.0, 1.0)];
+    }
     let f = freedom.max(1.0);
     let reach = 6.5 / (2.0 * f).sqrt();
     let (low, high) = ((1.0 - reach).max(0.0), 1.0 + reach);
@@ -51,9 +69,9 @@ fn estimated_errors(freedom: f64) -> Vec<(f64, f64)> {
 }
 
 /// The effect in standard errors at which the power is [`POWER`]. The points of a study ask for few different ones, thousands of times.
-fn needed_effect(confidence: f64, freedom: f64) -> f64 {
-    static KNOWN: Mutex<BTreeMap<(u64, u64), f64>> = Mutex::new(BTreeMap::new());
-    let key = (confidence.to_bits(), freedom.to_bits());
+fn needed_effect(confidence: f64, freedom: [f64; 2]) -> f64 {
+    static KNOWN: Mutex<BTreeMap<[u64; 3], f64>> = Mutex::new(BTreeMap::new());
+    let key = [confidence, freedom[0], freedom[1]].map(f64::to_bits);
     let known = || KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
     let found = known().get(&key).copied();
     found.unwrap_or_else(|| {
@@ -63,7 +81,7 @@ fn needed_effect(confidence: f64, freedom: f64) -> f64 {
     })
 }
 
-fn bisected_effect(confidence: f64, freedom: f64) -> f64 {
+fn bisected_effect(confidence: f64, freedom: [f64; 2]) -> f64 {
     let (mut low, mut high) = (0.0, 1.0);
     while power(high, confidence, freedom) < POWER {
         (low, high) = (high, 2.0 * high);

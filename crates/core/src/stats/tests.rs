@@ -115,8 +115,11 @@ fn the_detectable_difference_is_that_of_the_textbook_where_the_scatter_is_known(
 
 #[test]
 fn without_a_difference_another_study_decides_as_often_as_its_interval_misses() {
+    // Cohen's table where the scatter is known: n = 5 finds 1.682 standard deviations with 80 %.
+    let found = power(1.682 * 5f64.sqrt(), 0.95, [f64::INFINITY, 4.0]);
+    assert!((found - 0.8).abs() < 0.003, "{found}");
     for freedom in [2.0, 4.0, 19.0] {
-        assert!((power(0.0, 0.95, freedom) - 0.025).abs() < 1e-3, "{}", power(0.0, 0.95, freedom));
+        assert!((power(0.0, 0.95, [freedom; 2]) - 0.025).abs() < 1e-3, "{}", power(0.0, 0.95, [freedom; 2]));
     }
 }
 

@@ -6,6 +6,7 @@ pub(crate) mod heat;
 mod lines;
 mod multiples;
 pub(crate) mod over_time;
+pub(crate) mod power;
 mod ratios;
 mod scale;
 pub(crate) mod slide;

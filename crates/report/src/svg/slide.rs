@@ -57,7 +57,12 @@ pub fn slides(report: &ReportModel) -> Vec<Slide> {
 
 /// The machines of all contenders on one slide; `None` where the study names none.
 pub fn diagram(study: &Study) -> Option<Slide> {
-    of_figure(&system_figure(study)?, &clean(&study.name)).into_iter().next()
+    single(&system_figure(study)?, &clean(&study.name))
+}
+
+/// The only slide of a figure.
+pub(super) fn single(f: &Figure, study: &str) -> Option<Slide> {
+    of_figure(f, study).into_iter().next()
 }
 
 /// The slides of a figure: one for each drawing, and one for all where they are small and many.
