@@ -82,7 +82,7 @@ impl Power {
             // Two contenders scatter alike, so that their difference scatters √2 times as much.
             None => ASSUMED
                 .iter()
-                .map(|s| (format!("trials that scatter by {}", percent(*s)), known(*s * std::f64::consts::SQRT_2)))
+                .map(|s| (format!("scatter of {}", percent(*s)), known(*s * std::f64::consts::SQRT_2)))
                 .collect(),
         };
         if let Some(root) = pilot.filter(|_| scatters.is_empty()) {
