@@ -26,6 +26,10 @@ pub struct WorkloadKind {
     pub parameters: &'static [Parameter],
     /// Statements of one transaction, BEGIN and COMMIT included; `None` where the parameters do not fix it.
     pub statements_per_transaction: fn(&Parameters) -> Option<f64>,
+    /// Reads, writes, and BEGIN with COMMIT of one transaction; `None` where the parameters do not fix them.
+    pub statement_mix: fn(&Parameters) -> Option<[f64; 3]>,
+    /// Whether its terminals wait as the ceiling of its disclosure supposes, with these parameters.
+    pub waits: fn(&BTreeMap<String, String>) -> bool,
     /// Whether its transactions write to its tables, with these parameters.
     pub writes: fn(&Parameters) -> bool,
     /// When its transactions run against the simulated driver, which returns no values: always (empty), or with which
@@ -115,6 +119,8 @@ impl WorkloadKind {
             metric: |_| &TPS,
             parameters: &[],
             statements_per_transaction: |_| None,
+            statement_mix: |_| None,
+            waits: |_| false,
             writes: |_| true,
             without_values: None,
             disclosure: |_| None,
@@ -166,6 +172,9 @@ pub(crate) mod tests {
         metric: |_| &ORDERS,
         parameters: &[Parameter::new("mix", ParameterKind::Text, "", Decides::Run, "what is done")],
         statements_per_transaction: |given| (!given.contains_key("lines")).then_some(20.0),
+        statement_mix: |given| (!given.contains_key("lines")).then_some([14.0, 4.0, 2.0]),
+        waits: |given| given.get("mix").is_some_and(|mix| mix == "slow"),
+        disclosure: |shown| Some(Disclosure { text: String::new(), ceiling: shown.parameters.get("mix").map(|mix| (4_000.0, mix.clone())) }),
         ..WorkloadKind::plain("shop", "a shop")
     };
     static PLAIN: WorkloadKind = WorkloadKind::plain("plain", "nothing of its own");

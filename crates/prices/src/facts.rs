@@ -4,6 +4,7 @@ use perbuck_core::audit::Facts;
 use perbuck_core::study::{Included, Machine as Described, Study};
 use perbuck_core::units::MicroUsd;
 
+use crate::released;
 use crate::snapshot::{Machine, Region, Snapshot, VolumePrice};
 
 /// The price lists of one study, in the order in which they are asked.
@@ -68,6 +69,23 @@ impl Facts for Lists {
 
     fn usd_per_gb_month(&self, kind: &str, region: &str) -> Option<MicroUsd> {
         self.region(region).find_map(|r| r.volume(kind)).map(|v| v.capacity.usd_per_gb_month)
+    }
+
+    fn network_mbit_s(&self, instance: &str) -> Option<u32> {
+        self.machine(instance)?.rates.network_mbit_s.baseline
+    }
+
+    fn volume_mbit_s(&self, instance: &str) -> Option<(u32, u32)> {
+        let rate = self.machine(instance)?.rates.volume_mbit_s;
+        rate.baseline.map(|steady| (steady, rate.burst.unwrap_or(steady)))
+    }
+
+    fn volume_mib_s(&self, kind: &str, size_gb: u32) -> Option<u32> {
+        self.volume(kind).find_map(|v| v.mib_s_of(size_gb).baseline)
+    }
+
+    fn released(&self, product: &str) -> Option<String> {
+        released::of(product)
     }
 
     fn volume_iops(&self, kind: &str, size_gb: u32) -> Option<u32> {

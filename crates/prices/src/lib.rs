@@ -32,6 +32,7 @@ pub mod pairs;
 #[cfg(test)]
 mod published;
 mod read;
+mod released;
 pub mod snapshot;
 mod volume;
 mod write;

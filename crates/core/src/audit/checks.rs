@@ -1,7 +1,7 @@
 //! What else must hold: claims of the text, and published results against themselves.
 
-use super::evaluate::{Cut, Evaluator};
-use super::{Check, Ground, Holds};
+use super::evaluate::{Cut, Evaluator, Span};
+use super::{Check, Ground, Holds, Weight};
 use crate::exact::Exact;
 use crate::littles_law;
 use crate::study::{Claim, Published, ResultRow, Scalar, Study, WorkloadSpec};
@@ -14,24 +14,12 @@ const COUNT_TOLERANCE: f64 = 0.005;
 const SHORT_S: f64 = 60.0;
 
 pub(super) fn claim(evaluator: &Evaluator<'_>, claim: &Claim) -> Check {
-    let bounds = match (claim.at_least, claim.at_most) {
-        (Some(low), Some(high)) if low == high => format!("exactly {low}"),
-        (Some(low), Some(high)) => format!("from {low} to {high}"),
-        (Some(low), None) => format!("at least {low}"),
-        (None, Some(high)) => format!("at most {high}"),
-        (None, None) => "any value".to_owned(),
-    };
+    let bounds = bounds_text(claim.at_least, claim.at_most);
     let how = format!("{} must be {bounds}", claim.rule.text);
     let (found, holds) = match evaluator.value(&claim.rule.formula, &Cut::Never) {
         Err(why) => (why, Holds::Unknown),
         Ok(span) => {
-            let inside = |v: Exact| claim.at_least.is_none_or(|low| v >= low) && claim.at_most.is_none_or(|high| v <= high);
-            let outside = claim.at_least.is_some_and(|low| span.high < low) || claim.at_most.is_some_and(|high| span.low > high);
-            let holds = match (inside(span.low) && inside(span.high), outside) {
-                (true, _) => Holds::Yes,
-                (_, true) => Holds::No,
-                _ => Holds::Unknown,
-            };
+            let holds = within(span, claim.at_least, claim.at_most);
             let range = if span.low == span.high {
                 String::new()
             } else {
@@ -40,11 +28,34 @@ pub(super) fn claim(evaluator: &Evaluator<'_>, claim: &Claim) -> Check {
             (format!("{}{range}", short(span.value)), holds)
         }
     };
-    Check { text: claim.text.clone(), found, holds, how }
+    let sentence = format!("The claim \"{}\": the article's own numbers give {found}, and it needs {bounds}.", claim.text);
+    Check { text: claim.text.clone(), found, holds, how, weight: claim.weight, sentence }
+}
+
+/// The bounds of a claim in words.
+pub(super) fn bounds_text(at_least: Option<Exact>, at_most: Option<Exact>) -> String {
+    match (at_least, at_most) {
+        (Some(low), Some(high)) if low == high => format!("exactly {low}"),
+        (Some(low), Some(high)) => format!("from {low} to {high}"),
+        (Some(low), None) => format!("at least {low}"),
+        (None, Some(high)) => format!("at most {high}"),
+        (None, None) => "any value".to_owned(),
+    }
+}
+
+/// Whether a value lies within bounds, reading error included.
+pub(super) fn within(span: Span, at_least: Option<Exact>, at_most: Option<Exact>) -> Holds {
+    let inside = |v: Exact| at_least.is_none_or(|low| v >= low) && at_most.is_none_or(|high| v <= high);
+    let outside = at_least.is_some_and(|low| span.high < low) || at_most.is_some_and(|high| span.low > high);
+    match (inside(span.low) && inside(span.high), outside) {
+        (true, _) => Holds::Yes,
+        (_, true) => Holds::No,
+        _ => Holds::Unknown,
+    }
 }
 
 /// A value with four decimals, or all it has where those are fewer.
-fn short(value: Exact) -> String {
+pub(super) fn short(value: Exact) -> String {
     let full = value.full_text();
     let fraction = full.split_once('.').map_or(0, |(_, f)| f.len());
     if fraction > 4 { value.text(4) } else { full }
@@ -71,12 +82,18 @@ fn rows<'p>(published: &'p Published, workload: &WorkloadSpec) -> impl Iterator<
     published.rows.iter().filter(move |r| r.workload == of).map(point)
 }
 
-fn number(row: &ResultRow, column: &str) -> Option<f64> {
+pub(super) fn number(row: &ResultRow, column: &str) -> Option<f64> {
     row.mean(column)?.ok().map(Exact::as_f64).filter(|v| v.is_finite())
 }
 
 fn check(text: String, found: String, holds: bool, how: &str) -> Check {
-    Check { text, found, holds: if holds { Holds::Yes } else { Holds::No }, how: how.to_owned() }
+    of_weight(Weight::Number, text, found, holds, how)
+}
+
+/// A check whose sentence is made of its words and of what was found.
+pub(super) fn of_weight(weight: Weight, text: String, found: String, holds: bool, how: &str) -> Check {
+    let sentence = format!("{}: found {found}.", text.strip_suffix('.').unwrap_or(&text));
+    Check { text, found, holds: holds.into(), how: how.to_owned(), weight, sentence }
 }
 
 /// In a closed loop N connections that complete X a second take N / X each on average.
@@ -142,7 +159,9 @@ fn durations(study: &Study, published: &Published, workload: &WorkloadSpec) -> V
         let seconds = operations / number(row, column).filter(|r| *r > 0.0)?;
         let found = format!("{seconds:.1} s for {operations} operations");
         let how = "operations / rate; what is shorter lies inside caches, burst credit and warm-up";
-        Some(check(format!("a run of at least {SHORT_S} s: {point}"), found, seconds >= SHORT_S, how))
+        let sentence = format!("{point}: at the printed rate the run took {seconds:.1} s, too short for caches and burst credit to settle.");
+        let text = format!("a run of at least {SHORT_S} s: {point}");
+        Some(Check { sentence, ..of_weight(Weight::Reproduction, text, found, seconds >= SHORT_S, how) })
     };
     rows(published, workload).filter_map(one).collect()
 }

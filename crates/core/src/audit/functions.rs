@@ -25,6 +25,22 @@ pub trait Facts {
     fn usd_per_gb_month(&self, _kind: &str, _region: &str) -> Option<MicroUsd> {
         None
     }
+    /// Network of a machine type for as long as one likes, in Mbit/s.
+    fn network_mbit_s(&self, _instance: &str) -> Option<u32> {
+        None
+    }
+    /// All volumes of a machine type together, in Mbit/s: for as long as one likes, and the most while credit lasts.
+    fn volume_mbit_s(&self, _instance: &str) -> Option<(u32, u32)> {
+        None
+    }
+    /// MiB/s that a volume of that kind and size has without buying any, its burst apart.
+    fn volume_mib_s(&self, _kind: &str, _size_gb: u32) -> Option<u32> {
+        None
+    }
+    /// The date from which a product was there: a machine type, a kind of volume, or a program with its version.
+    fn released(&self, _product: &str) -> Option<String> {
+        None
+    }
     /// IOPS that a volume of that kind and size has without buying any, its burst apart.
     fn volume_iops(&self, _kind: &str, _size_gb: u32) -> Option<u32> {
         None
@@ -32,7 +48,7 @@ pub trait Facts {
 }
 
 /// The functions with their arguments, as messages show them.
-const KNOWN: [(&str, &str); 12] = [
+const KNOWN: [(&str, &str); 16] = [
     ("sum", "sum(a, b, …)"),
     ("mean", "mean(a, b, …)"),
     ("min", "min(a, b, …)"),
@@ -45,6 +61,10 @@ const KNOWN: [(&str, &str); 12] = [
     ("memory_gib", "memory_gib('instance')"),
     ("usd_per_hour", "usd_per_hour('instance', 'region')"),
     ("volume_iops", "volume_iops('kind', size_gb)"),
+    ("volume_mib_s", "volume_mib_s('kind', size_gb)"),
+    ("network_mbit_s", "network_mbit_s('instance')"),
+    ("volume_mbit_s", "volume_mbit_s('instance')"),
+    ("volume_burst_mbit_s", "volume_burst_mbit_s('instance')"),
 ];
 
 /// Those that have no arguments, or that messages need not show.
@@ -60,6 +80,7 @@ pub(super) fn look_up(ground: &Ground<'_>, function: &str, words: &[&str]) -> Re
             .map(Span::point)
             .ok_or_else(|| format!("the price lists of the study do not know `{function}` of {}", words.join(", ")))
     };
+    let whole = |number: Option<u32>| fact(number.map(|n| Exact::whole(n.into())));
     let usd = |price: Option<MicroUsd>| fact(price.map(exact_usd));
     match (function, words) {
         ("hours", []) => Ok(Span::point(Exact::whole(ground.study.price.hours_per_month.into()))),
@@ -68,15 +89,19 @@ pub(super) fn look_up(ground: &Ground<'_>, function: &str, words: &[&str]) -> Re
         ("result", [workload, contender, level, column]) => result(ground, workload, contender, level, Some(column)),
         ("summary", [workload, contender]) => summary(ground, workload, contender),
         ("bill", [contender, region, lines @ ..]) => bill(ground, contender, region, lines).map(Span::point),
-        ("vcpu", [instance]) => fact(ground.facts.vcpu(instance).map(|n| Exact::whole(n.into()))),
+        ("vcpu", [instance]) => whole(ground.facts.vcpu(instance)),
         ("memory_gib", [instance]) => {
             fact(ground.facts.memory_gib(instance).and_then(|text| Exact::parse(&text).ok()).map(|(value, _)| value))
         }
         ("usd_per_hour", [instance, region]) => usd(ground.facts.usd_per_hour(instance, region)),
         ("usd_per_gb_month", [kind, region]) => usd(ground.facts.usd_per_gb_month(kind, region)),
-        ("volume_iops", [kind, size]) => {
-            let size = size.parse().map_err(|_| format!("`volume_iops` takes a whole number of GB, not `{size}`"))?;
-            fact(ground.facts.volume_iops(kind, size).map(|n| Exact::whole(n.into())))
+        ("network_mbit_s", [instance]) => whole(ground.facts.network_mbit_s(instance)),
+        ("volume_mbit_s", [instance]) => whole(ground.facts.volume_mbit_s(instance).map(|(steady, _)| steady)),
+        ("volume_burst_mbit_s", [instance]) => whole(ground.facts.volume_mbit_s(instance).map(|(_, burst)| burst)),
+        ("volume_iops" | "volume_mib_s", [kind, size]) => {
+            let size = size.parse().map_err(|_| format!("`{function}` takes a whole number of GB, not `{size}`"))?;
+            let facts = ground.facts;
+            whole(if function == "volume_iops" { facts.volume_iops(kind, size) } else { facts.volume_mib_s(kind, size) })
         }
         _ => Err(match KNOWN.iter().find(|(name, _)| *name == function) {
             Some((_, usage)) => format!("`{function}` is used as {usage}"),

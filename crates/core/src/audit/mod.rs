@@ -5,10 +5,19 @@
 //! instead of rounded, or made from inputs that had themselves been rounded, at any stage. Which numbers are wrong is
 //! known nowhere; it follows from the numbers.
 
+mod bases;
+mod ceiling;
 mod checks;
+mod choice;
 mod classify;
+mod dates;
 mod evaluate;
 mod functions;
+mod list;
+mod measures;
+mod points;
+mod said;
+mod samples;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -18,6 +27,7 @@ use crate::exact::Exact;
 use crate::study::{Claim, Study};
 pub use evaluate::Span;
 pub use functions::Facts;
+pub use list::{Remark, Weight};
 
 use evaluate::{Cut, Evaluator};
 
@@ -35,7 +45,8 @@ pub struct Ground<'a> {
 /// What an audit found.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Audit {
-    /// Version of these fields: 2. Version 1 has no such field and says `figures` for `numbers`.
+    /// Version of these fields: 3. Version 2 has no `list`, and no `weight` and `sentence` of a check. Version 1 has no such field and says
+    /// `figures` for `numbers`.
     #[serde(default = "crate::compare::first_schema")]
     pub schema: u32,
     /// Name of the study.
@@ -47,6 +58,9 @@ pub struct Audit {
     pub claims: Vec<Check>,
     /// Whether the published results agree with themselves.
     pub checks: Vec<Check>,
+    /// Everything that an author or a reader should know, the weightiest first.
+    #[serde(default)]
+    pub list: Vec<Remark>,
 }
 
 /// How a printed number relates to its formula.
@@ -116,6 +130,12 @@ pub struct Check {
     pub holds: Holds,
     /// How it was computed.
     pub how: String,
+    /// What it changes for a reader where it does not hold.
+    #[serde(default)]
+    pub weight: Weight,
+    /// What to tell the author where it does not hold, in one sentence; may be empty.
+    #[serde(default)]
+    pub sentence: String,
 }
 
 /// Whether something holds.
@@ -153,6 +173,12 @@ impl Class {
     }
 }
 
+impl From<bool> for Holds {
+    fn from(holds: bool) -> Self {
+        if holds { Self::Yes } else { Self::No }
+    }
+}
+
 impl Holds {
     /// The word in tables.
     pub fn label(self) -> &'static str {
@@ -166,7 +192,7 @@ impl Holds {
 
 impl Audit {
     /// The version of its fields.
-    pub const SCHEMA: u32 = 2;
+    pub const SCHEMA: u32 = 3;
 
     /// How many numbers are of a class.
     pub fn count(&self, class: Class) -> usize {
@@ -226,15 +252,34 @@ pub fn audit(ground: &Ground<'_>) -> Result<Audit, Vec<(usize, String)>> {
     for claim in ground.study.audit.claims.iter().filter(|claim| !is_of_trials(claim)) {
         note(claim.line, &format!("claim \"{}\"", claim.text), evaluator.value(&claim.rule.formula, &Cut::Never));
     }
+    for claim in &ground.study.audit.points_claims {
+        note(claim.line, &format!("claim \"{}\"", claim.text), points::first_value(&evaluator, claim));
+    }
+    problems.extend(samples::unknown_names(ground));
     if !problems.is_empty() {
         problems.sort();
         problems.dedup();
         return Err(problems);
     }
     let mut classifier = classify::Classifier::new(&evaluator);
-    let numbers = ground.study.audit.numbers.iter().map(|f| classifier.finding(f)).collect();
-    let claims = ground.study.audit.claims.iter().filter(|c| !is_of_trials(c)).map(|c| checks::claim(&evaluator, c)).collect();
-    Ok(Audit { schema: Audit::SCHEMA, study: ground.study.name.clone(), numbers, claims, checks: checks::of_results(ground) })
+    let numbers: Vec<Finding> = ground.study.audit.numbers.iter().map(|f| classifier.finding(f)).collect();
+    let mut claims: Vec<Check> =
+        ground.study.audit.claims.iter().filter(|c| !is_of_trials(c)).map(|c| checks::claim(&evaluator, c)).collect();
+    claims.extend(ground.study.audit.points_claims.iter().map(|claim| points::claim(&evaluator, claim)));
+    let families = [
+        checks::of_results(ground),
+        ceiling::of_results(ground),
+        choice::of_results(ground),
+        samples::of_samples(ground),
+        measures::of_measures(ground),
+        bases::of_numbers(&numbers),
+        dates::of_products(ground),
+        said::of_places(ground),
+    ];
+    let (study, checks) = (ground.study.name.clone(), families.concat());
+    let missing = ground.study.published.as_ref().map_or(&[][..], |p| &p.missing);
+    let list = list::in_order(&numbers, (&claims, &checks), missing);
+    Ok(Audit { schema: Audit::SCHEMA, study, numbers, claims, checks, list })
 }
 
 #[cfg(test)]

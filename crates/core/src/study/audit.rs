@@ -2,11 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use crate::audit::Weight;
 use crate::formula::{Argument, Formula};
 use crate::problem::did_you_mean;
-use crate::toml_reader::{Digits, Section};
+use crate::toml_reader::{Digits, Located, Section};
 
 use super::published::{AuditSpec, Claim, PrintedNumber, Rule};
+use super::told::{read_points_claim, read_quantifier, read_told, read_weight};
 use super::{Contender, WorkloadSpec};
 
 /// Numbers of one study at most, after filling in; far above the longest article.
@@ -23,7 +25,8 @@ pub(super) fn read_audit(root: &Section<'_>) -> AuditSpec {
         root.tables(key).iter().for_each(|s| read_number(s, &mut spec.numbers));
     }
     spec.numbers.sort_by_key(|number| number.line);
-    root.tables("claim").iter().for_each(|s| read_claim(s, &mut spec.claims));
+    root.tables("claim").iter().for_each(|s| read_claim(s, &mut spec));
+    read_told(root, &mut spec);
     let mut seen: BTreeMap<&str, usize> = BTreeMap::new();
     for number in &spec.numbers {
         if spec.given.contains_key(&number.name) || seen.insert(&number.name, number.line).is_some() {
@@ -170,18 +173,30 @@ fn read_rule(s: &Section<'_>, name: String, text: String) -> Option<Rule> {
     }
 }
 
-fn read_claim(s: &Section<'_>, claims: &mut Vec<Claim>) {
+fn read_claim(s: &Section<'_>, spec: &mut AuditSpec) {
     let text = s.required_text("text", "\"Arm is faster\"");
     let formula = s.required_text("formula", "\"[a] / [b]\"");
     let each = each_of(s);
     let of = s.texts("of").map(|o| o.value).unwrap_or_default();
     let bound = |key: &str| s.digits(key).map(|d| d.value.value);
     let (at_least, at_most) = (bound("at_least"), bound("at_most"));
+    let weight = read_weight(s).unwrap_or(Weight::Conclusion);
+    let points = read_quantifier(s).map(|quantifier| {
+        let words = |text: &Option<Located<String>>| text.as_ref().map(|t| t.value.clone()).unwrap_or_default();
+        read_points_claim(s, quantifier, (words(&text), words(&formula)), (at_least, at_most), weight)
+    });
     s.finish();
     if at_least.is_none() && at_most.is_none() {
         s.report("text", "a claim has no bound", "add `at_least = …`, `at_most = …`, or both");
     }
     let (Some(text), Some(formula)) = (text, formula) else { return };
+    if let Some(points) = points {
+        let try_it = points.formula.replace("{workload}", "w").replace("{connections}", "1");
+        if read_rule(s, String::new(), try_it).is_some() {
+            spec.points_claims.push(points);
+        }
+        return;
+    }
     let fillings: Vec<Filled> = match (each.is_empty(), of.is_empty()) {
         (true, true) => vec![Filled::default()],
         (false, false) => of.iter().filter_map(|values| fill(s, "of", &each, values)).collect(),
@@ -192,7 +207,7 @@ fn read_claim(s: &Section<'_>, claims: &mut Vec<Claim>) {
     };
     for filled in fillings {
         if let Some(rule) = read_rule(s, String::new(), filled.text(&formula.value)) {
-            claims.push(Claim { text: filled.text(&text.value), rule, at_least, at_most, line: s.line() });
+            spec.claims.push(Claim { text: filled.text(&text.value), rule, at_least, at_most, weight, line: s.line() });
         }
     }
 }

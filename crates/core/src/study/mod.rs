@@ -15,6 +15,7 @@ mod read;
 mod results_csv;
 mod server;
 mod sweep;
+mod told;
 mod transactions;
 
 use std::collections::BTreeMap;
@@ -36,6 +37,7 @@ pub use costs::{Discount, Fee, FeeTerms, Payment, Scenario, SnapshotRule, Traffi
 pub use factor::{Factor, FactorLevel, base_of};
 pub use published::{AuditSpec, Claim, PrintedNumber, Published, ResultRow, Rule};
 pub use results_csv::CsvRow;
+pub use told::{Counts, Measure, PointsClaim, Quantifier, Said, Sample, Told};
 
 /// The schema number that this version reads.
 pub const STUDY_SCHEMA: i64 = 1;

@@ -2,11 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::audit::Weight;
 use crate::exact::Exact;
 use crate::formula::Formula;
 use crate::metric::{Counted, Metric, RELATIVE, TPS};
 use crate::toml_reader::{Located, Section, TomlFile};
 
+use super::told::{Measure, PointsClaim, Said, Sample};
 use super::{Study, Summary, WorkloadSpec, attached};
 
 /// The published side of a study that perbuck did not measure.
@@ -20,6 +22,8 @@ pub struct Published {
     pub date: String,
     /// Software and versions, as printed.
     pub software: Vec<(String, String)>,
+    /// Products with the dates from which the article says that they were there.
+    pub dates: Vec<(String, String)>,
     /// What the article leaves out.
     pub missing: Vec<String>,
     /// How the numbers were had, where they are not simply printed.
@@ -54,6 +58,14 @@ pub struct AuditSpec {
     pub numbers: Vec<PrintedNumber>,
     /// Claims of the text.
     pub claims: Vec<Claim>,
+    /// Claims of the text about many points at once.
+    pub points_claims: Vec<PointsClaim>,
+    /// Sample outputs.
+    pub samples: Vec<Sample>,
+    /// Measures that the article defines.
+    pub measures: Vec<Measure>,
+    /// What the article says at two places or more.
+    pub said: Vec<Said>,
 }
 
 /// A number as it was printed, and the formulas that it may follow.
@@ -99,6 +111,8 @@ pub struct Claim {
     pub at_least: Option<Exact>,
     /// The largest value for which it holds.
     pub at_most: Option<Exact>,
+    /// What it changes for a reader.
+    pub weight: Weight,
     /// Line in the study.
     pub line: usize,
 }
@@ -184,6 +198,10 @@ impl AuditSpec {
         self.given.extend(other.given);
         self.numbers.extend(other.numbers);
         self.claims.extend(other.claims);
+        self.points_claims.extend(other.points_claims);
+        self.samples.extend(other.samples);
+        self.measures.extend(other.measures);
+        self.said.extend(other.said);
     }
 }
 
@@ -210,6 +228,10 @@ pub(super) fn read_results(root: &Section<'_>) -> Option<Published> {
     if let Some(software) = s.table("software") {
         let version = |name: String| software.text(&name).map(|v| (name, v.value));
         published.software = software.others().into_iter().filter_map(version).collect();
+    }
+    if let Some(dates) = s.table("dates") {
+        let date = |product: String| dates.text(&product).map(|d| (product, d.value));
+        published.dates = dates.others().into_iter().filter_map(date).collect();
     }
     s.tables("table").iter().for_each(|t| read_table(t, &mut published.rows));
     s.finish();

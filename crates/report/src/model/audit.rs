@@ -1,6 +1,6 @@
 //! What an audit found, as tables.
 
-use perbuck_core::audit::{Audit, Check, Class, Finding, Holds};
+use perbuck_core::audit::{Audit, Check, Class, Finding, Holds, Remark, Weight};
 
 use super::paragraph;
 use crate::document::{Block, Cell, Table, Tone};
@@ -33,6 +33,9 @@ pub(crate) fn blocks(audit: &Audit) -> Vec<Block> {
     if !audit.numbers.is_empty() {
         let all: Vec<&Finding> = audit.numbers.iter().collect();
         out.extend([numbers("Every printed number", &all), formulas(&all)].map(Block::Data));
+    }
+    if !audit.list.is_empty() {
+        out.push(Block::Table(in_order(&audit.list)));
     }
     if out.is_empty() {
         out.push(paragraph("The study has no printed numbers, no claims and no results to check."));
@@ -104,6 +107,21 @@ fn checks<'c>(caption: &str, what: &str, list: impl IntoIterator<Item = &'c Chec
     for check in list {
         let how = clean_to(&check.how, FORMULA);
         table.add([clean(&check.text).into(), clean(&check.found).into(), holds(check), how.into()]);
+    }
+    table
+}
+
+/// The list at the end: what changes a reader's decision first.
+fn in_order(list: &[Remark]) -> Table {
+    let mut table = Table::new("Findings in order of weight", "#No. | Weight | Finding | Class");
+    for (i, remark) in list.iter().enumerate() {
+        let tone = match remark.weight {
+            Weight::Conclusion | Weight::Number => Tone::Worse,
+            Weight::Reproduction => Tone::Undecided,
+            Weight::Slip => Tone::Plain,
+        };
+        let weight = Cell::new(remark.weight.label()).toned(tone);
+        table.add([(i + 1).to_string().into(), weight, clean(&remark.sentence).into(), clean(&remark.class).into()]);
     }
     table
 }

@@ -28,6 +28,7 @@ pub static KIND: WorkloadKind = WorkloadKind {
     metric: |parameters| if is_bulk(parameters) { &ROWS_PER_SECOND } else { &TPS },
     disclosure,
     statements_per_transaction,
+    statement_mix,
     writes: |parameters| Options::checked(parameters).map_or(true, |options| options.script.writes()),
     without_values: Some(""),
     ..WorkloadKind::plain("sysbench", "the OLTP scripts of sysbench")
@@ -67,6 +68,18 @@ fn statements_per_transaction(parameters: &Parameters) -> Option<f64> {
     }
 }
 
+/// Reads, writes, and BEGIN with COMMIT of the three scripts that have transactions.
+fn statement_mix(parameters: &Parameters) -> Option<[f64; 3]> {
+    let all = statements_per_transaction(parameters)?;
+    let script = parameters.get("script").map_or_else(String::new, |script| script.value.to_string());
+    match Script::named(&script).unwrap_or(Script::ReadWrite) {
+        Script::ReadOnly => Some([all - 2.0, 0.0, 2.0]),
+        Script::WriteOnly => Some([0.0, all - 2.0, 2.0]),
+        Script::ReadWrite => Some([all - 6.0, 4.0, 2.0]),
+        _ => None,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -86,6 +99,19 @@ mod tests {
         ] {
             assert_eq!(statements_per_transaction(&parameters(words)), expected, "{words:?}");
         }
+    }
+
+    #[test]
+    fn reads_and_writes_of_a_transaction_are_those_of_the_script() {
+        for (script, expected) in [
+            ("oltp_read_write", Some([14.0, 4.0, 2.0])),
+            ("oltp_read_only", Some([14.0, 0.0, 2.0])),
+            ("oltp_write_only", Some([0.0, 4.0, 2.0])),
+            ("oltp_insert", None),
+        ] {
+            assert_eq!(statement_mix(&parameters(&[("script", script)])), expected, "{script}");
+        }
+        assert_eq!(statement_mix(&parameters(&[])), Some([14.0, 4.0, 2.0]));
     }
 
     #[test]

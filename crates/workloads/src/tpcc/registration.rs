@@ -39,11 +39,16 @@ pub static KIND: WorkloadKind = WorkloadKind {
     metrics: &[&TPMC],
     metric: |_| &TPMC,
     disclosure,
+    waits,
     ..WorkloadKind::plain("tpcc", "TPC-C: orders, payments and deliveries of a wholesaler")
 };
 
+fn waits(parameters: &BTreeMap<String, String>) -> bool {
+    parameters.get("wait").is_some_and(|v| v == "true")
+}
+
 fn disclosure(shown: &Disclosed<'_>) -> Option<Disclosure> {
-    let waited = shown.parameters.get("wait").is_some_and(|v| v == "true");
+    let waited = waits(shown.parameters);
     let without = if waited { "its audit" } else { "its keying and think times, its audit" };
     let mut text = format!(
         "{} is not a TPC result: it uses the transactions and data of TPC-C without {without} and its priced configuration, \

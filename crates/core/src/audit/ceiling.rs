@@ -1,0 +1,39 @@
+//! Whether published rates lie below what the benchmark allows by design: TPC-C's waits allow 12.86 tpmC of a warehouse.
+
+use super::checks::number;
+use super::{Check, Ground, Weight};
+use crate::workload_kind::Disclosed;
+
+/// One check for each workload whose kind has a ceiling.
+pub(super) fn of_results(ground: &Ground<'_>) -> Vec<Check> {
+    let study = ground.study;
+    let Some(published) = &study.published else { return Vec::new() };
+    let one = |workload: &crate::study::WorkloadSpec| {
+        let kind = workload.known?;
+        let (metric, parameters) = (study.metric_of(&workload.name), workload.declared());
+        let disclosed = Disclosed { workload: &workload.name, metric, parameters: &parameters };
+        let (ceiling, of) = (kind.disclosure)(&disclosed)?.ceiling?;
+        let rows = published.rows.iter().filter(|r| r.workload == workload.name);
+        let (highest, row) = rows
+            .filter_map(|r| Some((number(r, &metric.name)?, r)))
+            .max_by(|a, b| a.0.total_cmp(&b.0))?;
+        let times = highest / ceiling;
+        let waits = (kind.waits)(&parameters);
+        let point = format!("{}, {} at {} connections", row.workload, row.contender, row.connections);
+        let found = format!("{highest} {} at {point}, {times:.1} times the {ceiling:.1} of {of}", metric.name);
+        let (weight, why) = if waits {
+            (Weight::Number, "more than its waits allow")
+        } else {
+            (Weight::Reproduction, "so it ran without the waits of the benchmark and is no result of it")
+        };
+        Some(Check {
+            text: format!("{} within what the benchmark allows: {}", metric.name, workload.name),
+            sentence: format!("{point} shows {highest} {}, {times:.1} times the {ceiling:.1} of {of}: {why}.", metric.name),
+            found,
+            holds: (times <= 1.0).into(),
+            how: "the highest published rate over the ceiling that the benchmark has by its waits".to_owned(),
+            weight,
+        })
+    };
+    study.workloads.iter().filter_map(one).collect()
+}
