@@ -174,7 +174,9 @@ pub(crate) mod tests {
         statements_per_transaction: |given| (!given.contains_key("lines")).then_some(20.0),
         statement_mix: |given| (!given.contains_key("lines")).then_some([14.0, 4.0, 2.0]),
         waits: |given| given.get("mix").is_some_and(|mix| mix == "slow"),
-        disclosure: |shown| Some(Disclosure { text: String::new(), ceiling: shown.parameters.get("mix").map(|mix| (4_000.0, mix.clone())) }),
+        disclosure: |shown| {
+            Some(Disclosure { text: String::new(), ceiling: shown.parameters.get("mix").map(|mix| (4_000.0, mix.clone())) })
+        },
         ..WorkloadKind::plain("shop", "a shop")
     };
     static PLAIN: WorkloadKind = WorkloadKind::plain("plain", "nothing of its own");

@@ -14,21 +14,20 @@ pub(super) fn of_results(ground: &Ground<'_>) -> Vec<Check> {
         let disclosed = Disclosed { workload: &workload.name, metric, parameters: &parameters };
         let (ceiling, of) = (kind.disclosure)(&disclosed)?.ceiling?;
         let rows = published.rows.iter().filter(|r| r.workload == workload.name);
-        let (highest, row) = rows
-            .filter_map(|r| Some((number(r, &metric.name)?, r)))
-            .max_by(|a, b| a.0.total_cmp(&b.0))?;
+        let (highest, row) = rows.filter_map(|r| Some((number(r, &metric.name)?, r))).max_by(|a, b| a.0.total_cmp(&b.0))?;
         let times = highest / ceiling;
         let waits = (kind.waits)(&parameters);
         let point = format!("{}, {} at {} connections", row.workload, row.contender, row.connections);
-        let found = format!("{highest} {} at {point}, {times:.1} times the {ceiling:.1} of {of}", metric.name);
+        let found = format!("{times:.1} times the {ceiling:.1} of {of}, with {highest} at {point}");
         let (weight, why) = if waits {
             (Weight::Number, "more than its waits allow")
         } else {
-            (Weight::Reproduction, "so it ran without the waits of the benchmark and is no result of it")
+            (Weight::Reproduction, "so the run had no waits and its number is no result of the benchmark")
         };
+        let allowed = format!("{times:.1} times the {ceiling:.1} that the waits of the benchmark allow for {of}");
         Some(Check {
-            text: format!("{} within what the benchmark allows: {}", metric.name, workload.name),
-            sentence: format!("{point} shows {highest} {}, {times:.1} times the {ceiling:.1} of {of}: {why}.", metric.name),
+            text: format!("{} of {} within what the waits of the benchmark allow", metric.name, workload.name),
+            sentence: format!("{point} shows {highest} {}, {allowed}: {why}.", metric.name),
             found,
             holds: (times <= 1.0).into(),
             how: "the highest published rate over the ceiling that the benchmark has by its waits".to_owned(),

@@ -28,7 +28,7 @@ pub(super) fn claim(evaluator: &Evaluator<'_>, claim: &Claim) -> Check {
             (format!("{}{range}", short(span.value)), holds)
         }
     };
-    let sentence = format!("The claim \"{}\": the article's own numbers give {found}, and it needs {bounds}.", claim.text);
+    let sentence = format!("The claim \"{}\" needs {bounds}; the article's own numbers give {found}.", claim.text);
     Check { text: claim.text.clone(), found, holds, how, weight: claim.weight, sentence }
 }
 
@@ -159,7 +159,8 @@ fn durations(study: &Study, published: &Published, workload: &WorkloadSpec) -> V
         let seconds = operations / number(row, column).filter(|r| *r > 0.0)?;
         let found = format!("{seconds:.1} s for {operations} operations");
         let how = "operations / rate; what is shorter lies inside caches, burst credit and warm-up";
-        let sentence = format!("{point}: at the printed rate the run took {seconds:.1} s, too short for caches and burst credit to settle.");
+        let sentence =
+            format!("{point}: at the printed rate the run took {seconds:.1} s, too short for caches and burst credit to settle.");
         let text = format!("a run of at least {SHORT_S} s: {point}");
         Some(Check { sentence, ..of_weight(Weight::Reproduction, text, found, seconds >= SHORT_S, how) })
     };

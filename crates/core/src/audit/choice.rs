@@ -58,9 +58,5 @@ fn ratios(published: &Published, chosen: &[u32], pair: [&str; 2], (workload, met
     let peak = |contender: &str| levels.iter().filter_map(|level| at(contender, level)).max_by(f64::total_cmp);
     let [a, b] = pair;
     let ratio = |x: Option<f64>, y: Option<f64>| Some(x? / y.filter(|y| *y > 0.0)?);
-    Some([
-        ratio(mean(a, chosen), mean(b, chosen))?,
-        ratio(mean(a, &levels), mean(b, &levels))?,
-        ratio(peak(a), peak(b))?,
-    ])
+    Some([ratio(mean(a, chosen), mean(b, chosen))?, ratio(mean(a, &levels), mean(b, &levels))?, ratio(peak(a), peak(b))?])
 }

@@ -17,8 +17,7 @@ pub(super) fn of_products(ground: &Ground<'_>) -> Vec<Check> {
             let Some(released) = ground.facts.released(&product) else { continue };
             // A date of a year or a month alone is compared to that precision.
             let holds = prefix(&released, &published.date) <= published.date.as_str();
-            let sentence =
-                format!("The article of {} uses {product}, which was there from {released} on.", published.date);
+            let sentence = format!("The article of {} uses {product}, which was there from {released} on.", published.date);
             out.push(Check {
                 text: format!("{product} was there on {}", published.date),
                 found: format!("from {released} on"),

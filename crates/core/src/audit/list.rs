@@ -28,14 +28,16 @@ pub struct Remark {
     pub weight: Weight,
     /// The class of a number, `does not hold` or `cannot be told` of claims and checks, `not given` of what is missing.
     pub class: String,
-    /// Name of the number, words of the claim or check, or what is missing.
-    pub of: String,
+    /// What the sentence is about: names of numbers, words of claims and checks, or what is missing.
+    pub of: Vec<String>,
     /// One sentence for the author.
     pub sentence: String,
 }
 
 /// The class of what an article leaves out.
 const NOT_GIVEN: &str = "not given";
+/// Cases that a sentence names; the others it counts.
+const NAMED: usize = 8;
 
 impl Weight {
     /// All of them, the weightiest first.
@@ -52,20 +54,68 @@ impl Weight {
     }
 }
 
-/// Everything that is not right, in order of weight; within a weight the numbers that are farthest off first, and then the order of the study.
+/// One thing that is not right, before those of a kind are put together.
+struct Entry<'a> {
+    weight: Weight,
+    class: &'a str,
+    of: &'a str,
+    /// The sentence where it stands alone.
+    alone: String,
+    /// What it has in common with others of its kind, and what tells it from them.
+    common: String,
+    own: String,
+    /// What is said after the cases.
+    end: String,
+}
+
+/// Everything that is not right, in order of weight; within a weight claims and checks in the order of the study, and then the numbers, the
+/// farthest off first. What differs in nothing but its case becomes one sentence.
 pub(super) fn in_order(numbers: &[Finding], (claims, checks): (&[Check], &[Check]), missing: &[String]) -> Vec<Remark> {
     let mut off: Vec<(&Finding, f64)> = numbers.iter().filter(|f| !f.class.is_right()).map(|f| (f, distance(f))).collect();
     off.sort_by(|a, b| b.1.total_cmp(&a.1));
-    let mut list: Vec<Remark> = claims.iter().chain(checks).filter_map(of_check).collect();
-    list.extend(off.into_iter().map(|(finding, _)| of_number(finding)));
+    let mut entries: Vec<Entry<'_>> = claims.iter().filter_map(|check| of_check(check, true)).collect();
+    entries.extend(checks.iter().filter_map(|check| of_check(check, false)));
+    entries.extend(off.into_iter().map(|(finding, _)| of_number(finding)));
+    let mut list = together(entries);
     list.extend(missing.iter().map(|text| Remark {
         weight: Weight::Reproduction,
         class: NOT_GIVEN.to_owned(),
-        of: text.clone(),
+        of: vec![text.clone()],
         sentence: format!("The article does not give: {text}."),
     }));
     list.sort_by_key(|remark| remark.weight);
     list
+}
+
+/// Entries of one weight, class and kind become one remark, where the first of them stands.
+fn together(entries: Vec<Entry<'_>>) -> Vec<Remark> {
+    let mut groups: Vec<Vec<Entry<'_>>> = Vec::new();
+    for entry in entries {
+        let same = |group: &&mut Vec<Entry<'_>>| {
+            let first = &group[0];
+            (first.weight, first.class, &first.common, &first.end) == (entry.weight, entry.class, &entry.common, &entry.end)
+                && !entry.common.is_empty()
+        };
+        match groups.iter_mut().find(same) {
+            Some(group) => group.push(entry),
+            None => groups.push(vec![entry]),
+        }
+    }
+    groups.into_iter().map(remark).collect()
+}
+
+fn remark(group: Vec<Entry<'_>>) -> Remark {
+    let first = &group[0];
+    let sentence = if group.len() == 1 {
+        capital(&first.alone)
+    } else {
+        let named: Vec<&str> = group.iter().take(NAMED).map(|entry| entry.own.as_str()).collect();
+        let more = group.len().saturating_sub(NAMED);
+        let more = if more > 0 { format!(", and {more} more") } else { String::new() };
+        format!("{}: {}{more}{}.", first.common, named.join(", "), first.end)
+    };
+    let of = group.iter().map(|entry| entry.of.to_owned()).collect();
+    Remark { weight: first.weight, class: first.class.to_owned(), of, sentence }
 }
 
 /// How far the printed digits are from the right ones, as a share of those.
@@ -77,28 +127,78 @@ fn distance(finding: &Finding) -> f64 {
     }
 }
 
-fn of_check(check: &Check) -> Option<Remark> {
+fn of_check(check: &Check, is_claim: bool) -> Option<Entry<'_>> {
     // What cannot be told is no fault of a conclusion or a number.
     let weight = match check.holds {
         Holds::Yes => return None,
         Holds::No => check.weight,
         Holds::Unknown => check.weight.max(Weight::Reproduction),
     };
-    Some(Remark { weight, class: check.holds.label().to_owned(), of: check.text.clone(), sentence: check.sentence.clone() })
+    let (kind, case) = check.text.split_once(": ").unwrap_or((&check.text, ""));
+    let class = check.holds.label();
+    let found = check.found.split(", from ").next().unwrap_or(&check.found);
+    // Without a case of its own a text is the only one of its kind.
+    let common = match (case.is_empty(), is_claim) {
+        (true, _) => String::new(),
+        (_, true) => format!("The claim \"{kind}\" {class} for"),
+        (_, false) => format!("\"{kind}\" {class} for"),
+    };
+    let end = if is_claim { check.how.rsplit_once(" must be ").map(|(_, b)| format!("; it needs {b}")) } else { None };
+    Some(Entry {
+        weight,
+        class,
+        of: &check.text,
+        alone: check.sentence.clone(),
+        common,
+        own: format!("{case} ({found})"),
+        end: end.unwrap_or_default(),
+    })
 }
 
-fn of_number(finding: &Finding) -> Remark {
-    let Finding { name, printed, right, rule, class, .. } = finding;
-    let (weight, sentence) = match class {
+fn of_number(finding: &Finding) -> Entry<'_> {
+    let Finding { name, about, printed, right, rule, formula, class, .. } = finding;
+    let what = if about.is_empty() { name.clone() } else { format!("{name} ({about})") };
+    let fact = of_the_list(formula);
+    let from = if fact.is_some() { "the price list has" } else { "its formula gives" };
+    let own = format!("{name} ({printed}, not {right})");
+    let (weight, alone, common, own) = match class {
         Class::NotDerivable => {
             let why = if rule.is_empty() { "its raw numbers are not given" } else { rule };
-            (Weight::Reproduction, format!("{name} is printed as {printed} and cannot be derived: {why}."))
+            let common = format!("Cannot be derived, because {why}");
+            let alone = format!("{what} is printed as {printed} and cannot be derived: {why}.");
+            (Weight::Reproduction, alone, common, format!("{name} ({printed})"))
         }
-        Class::Truncated => (Weight::Slip, format!("{name} is printed as {printed}, cut off; rounding gives {right}.")),
+        Class::Truncated => {
+            let alone = format!("{what} is printed as {printed}, cut off; rounding gives {right}.");
+            (Weight::Slip, alone, "Printed digits were cut off where rounding gives others".to_owned(), own)
+        }
         Class::FromRounded => {
-            (Weight::Slip, format!("{name} is printed as {printed}, made from rounded values; exact ones give {right}."))
+            let alone = format!("{what} is printed as {printed}, made from rounded values; exact ones give {right}.");
+            (Weight::Slip, alone, "Printed digits were made from rounded values, where exact ones give others".to_owned(), own)
         }
-        _ => (Weight::Number, format!("{name} is printed as {printed}; its formula gives {right}.")),
+        _ => {
+            let alone = format!("{what} is printed as {printed}; {from} {right}.");
+            let common = fact.map(|what| format!("The price list has other {what}")).unwrap_or_default();
+            (Weight::Number, alone, common, own)
+        }
     };
-    Remark { weight, class: class.label().to_owned(), of: name.clone(), sentence }
+    Entry { weight, class: class.label(), of: name, alone, common, own, end: String::new() }
+}
+
+/// What a formula takes from the price list, where that is where its number is from.
+fn of_the_list(formula: &str) -> Option<&'static str> {
+    let facts = [
+        ("vcpu(", "numbers of vCPUs"),
+        ("memory_gib(", "memory sizes in GiB"),
+        ("usd_per_hour(", "dollars an hour"),
+        ("volume_iops(", "IOPS of volumes"),
+        ("volume_", "rates of volumes"),
+        ("network_", "rates of networks"),
+    ];
+    facts.iter().find(|(function, _)| formula.starts_with(function)).map(|(_, what)| *what)
+}
+
+/// A sentence begins with a capital; names of workloads and contenders stay as they are.
+fn capital(sentence: &str) -> String {
+    sentence.strip_prefix("the ").map_or_else(|| sentence.to_owned(), |rest| format!("The {rest}"))
 }

@@ -32,6 +32,7 @@ fn direction(measure: &Measure) -> Option<Check> {
         return None;
     }
     let word = |lower: bool| if lower { "lower" } else { "higher" };
+    let text = text.replace(['[', ']'], "");
     let found = format!("{text}, of which the {} value is better", word(!more_is_better));
     Some(Check {
         text: format!("{} is better where it is {}", measure.name, word(lower)),

@@ -56,8 +56,9 @@ pub(super) fn claim(evaluator: &Evaluator<'_>, claim: &PointsClaim) -> Check {
             Holds::No => {
                 out += 1;
                 let off = outside(claim, span.value);
+                let of = if connections == 1 { "connection" } else { "connections" };
                 if farthest.as_ref().is_none_or(|(most, _)| off > *most) {
-                    farthest = Some((off, format!("{} for {workload} at {connections} connections", short(span.value))));
+                    farthest = Some((off, format!("{} for {workload} at {connections} {of}", short(span.value))));
                 }
             }
         }

@@ -7,11 +7,11 @@ use crate::study::Said;
 pub(super) fn of_places(ground: &Ground<'_>) -> Vec<Check> {
     let one = |said: &Said| {
         let same = said.at.windows(2).all(|pair| pair[0].1 == pair[1].1);
-        let places: Vec<String> = said.at.iter().map(|(place, text)| format!("{text} in {place}")).collect();
+        let places: Vec<String> = said.at.iter().map(|(place, text)| format!("{text} ({place})")).collect();
         let found = places.join(", ");
         Check {
-            text: format!("one thing is said once: {}", said.what),
-            sentence: format!("The article has two values of {}: {found}.", said.what),
+            text: format!("{} is the same at each place", said.what),
+            sentence: format!("The article does not say one thing of {}: {found}.", said.what),
             found,
             holds: same.into(),
             how: "each place must say the same".to_owned(),

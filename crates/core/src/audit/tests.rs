@@ -1,3 +1,6 @@
+mod families;
+mod samples;
+
 use proptest::prelude::*;
 
 use super::*;
@@ -9,6 +12,22 @@ struct Nothing;
 impl Facts for Nothing {
     fn vcpu(&self, instance: &str) -> Option<u32> {
         (instance == "m.large").then_some(2)
+    }
+
+    fn network_mbit_s(&self, instance: &str) -> Option<u32> {
+        (instance == "m.large").then_some(750)
+    }
+
+    fn volume_mbit_s(&self, instance: &str) -> Option<(u32, u32)> {
+        (instance == "m.large").then_some((630, 4750))
+    }
+
+    fn volume_mib_s(&self, kind: &str, size_gb: u32) -> Option<u32> {
+        (kind == "ssd").then_some(size_gb / 4)
+    }
+
+    fn released(&self, product: &str) -> Option<String> {
+        (product == "Shop 2.0").then(|| "2022-07-13".to_owned())
     }
 }
 

@@ -125,8 +125,25 @@ impl Counts {
 
 /// The numbers of a sample output.
 const COUNTED: [&str; 19] = [
-    "seconds", "count", "per_second", "per_minute", "sum_ms", "mean_ms", "min_ms", "p50_ms", "p90_ms", "p95_ms", "p99_ms",
-    "p999_ms", "max_ms", "reads", "writes", "others", "statements", "statements_per_second", "tpmc",
+    "seconds",
+    "count",
+    "per_second",
+    "per_minute",
+    "sum_ms",
+    "mean_ms",
+    "min_ms",
+    "p50_ms",
+    "p90_ms",
+    "p95_ms",
+    "p99_ms",
+    "p999_ms",
+    "max_ms",
+    "reads",
+    "writes",
+    "others",
+    "statements",
+    "statements_per_second",
+    "tpmc",
 ];
 
 /// What a contradiction or a claim changes for a reader.
@@ -164,14 +181,19 @@ fn read_sample(s: &Section<'_>) -> Option<Sample> {
     let (run_s, read_share) = (number(s, "run_s"), number(s, "read_share"));
     let whole = read_counts(s);
     let kind = |k: &Section<'_>| {
-        let counts = Counts { name: k.required_text("name", "\"NEW_ORDER\"")?.value, share: number(k, "share"), ..read_counts(k) };
+        let counts =
+            Counts { name: k.required_text("name", "\"NEW_ORDER\"")?.value, share: number(k, "share"), ..read_counts(k) };
         k.finish();
         Some(counts)
     };
     let kinds: Vec<Counts> = s.tables("kind").iter().filter_map(kind).collect();
     s.finish();
     if whole.numbers.is_empty() && kinds.is_empty() {
-        s.report("name", "a sample output has no numbers", "add what it prints, for instance `seconds = \"300.1\"` and `count = \"746995\"`");
+        s.report(
+            "name",
+            "a sample output has no numbers",
+            "add what it prints, for instance `seconds = \"300.1\"` and `count = \"746995\"`",
+        );
     }
     Some(Sample {
         name: name?.value,
@@ -214,7 +236,11 @@ fn read_said(s: &Section<'_>) -> Option<Said> {
     }
     s.finish();
     if at.len() < 2 {
-        s.report("at", "it takes two places to contradict each other", "write `at = { \"the table\" = \"v1\", \"the output\" = \"v2\" }`");
+        s.report(
+            "at",
+            "it takes two places to contradict each other",
+            "write `at = { \"the table\" = \"v1\", \"the output\" = \"v2\" }`",
+        );
     }
     Some(Said { what: what?.value, at, weight, line: s.line() })
 }

@@ -1,6 +1,7 @@
 //! What TPC-C declares: its metric, and what must be said wherever its results stand.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 use perbuck_core::metric::{Counted, Metric, Period};
 use perbuck_core::units::thousands;
