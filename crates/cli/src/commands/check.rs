@@ -50,7 +50,7 @@ pub(crate) fn run(arguments: &CheckArguments) -> Result<(), LabError> {
 
 fn published(study: &Study) -> String {
     let rows = study.published.as_ref().map_or(0, |published| published.rows.len());
-    let (numbers, claims) = (study.audit.numbers.len(), study.audit.claims.len());
+    let (numbers, claims) = (study.audit.numbers.len(), study.audit.claims.len() + study.audit.points_claims.len());
     format!("{rows} published points, {numbers} printed numbers and {claims} claims; `perbuck audit` checks the formulas\n")
 }
 

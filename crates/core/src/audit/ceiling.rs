@@ -20,9 +20,9 @@ pub(super) fn of_results(ground: &Ground<'_>) -> Vec<Check> {
         let point = format!("{}, {} at {} connections", row.workload, row.contender, row.connections);
         let found = format!("{times:.1} times the {ceiling:.1} of {of}, with {highest} at {point}");
         let (weight, why) = if waits {
-            (Weight::Number, "more than its waits allow")
+            (Weight::Number, "the run has such waits")
         } else {
-            (Weight::Reproduction, "so the run had no waits and its number is no result of the benchmark")
+            (Weight::Reproduction, "the run had no waits")
         };
         let allowed = format!("{times:.1} times the {ceiling:.1} that the waits of the benchmark allow for {of}");
         Some(Check {

@@ -36,8 +36,8 @@ pub struct Remark {
 
 /// The class of what an article leaves out.
 const NOT_GIVEN: &str = "not given";
-/// Cases that a sentence names; the others it counts.
-const NAMED: usize = 8;
+/// Words of a sentence at most: it names as many cases as fit, and counts the others.
+const WORDS: usize = 32;
 
 impl Weight {
     /// All of them, the weightiest first.
@@ -106,16 +106,29 @@ fn together(entries: Vec<Entry<'_>>) -> Vec<Remark> {
 
 fn remark(group: Vec<Entry<'_>>) -> Remark {
     let first = &group[0];
-    let sentence = if group.len() == 1 {
-        capital(&first.alone)
-    } else {
-        let named: Vec<&str> = group.iter().take(NAMED).map(|entry| entry.own.as_str()).collect();
-        let more = group.len().saturating_sub(NAMED);
-        let more = if more > 0 { format!(", and {more} more") } else { String::new() };
-        format!("{}: {}{more}{}.", first.common, named.join(", "), first.end)
-    };
+    let sentence = if group.len() == 1 { capital(&first.alone) } else { of_cases(&group) };
     let of = group.iter().map(|entry| entry.of.to_owned()).collect();
     Remark { weight: first.weight, class: first.class.to_owned(), of, sentence }
+}
+
+/// One sentence for several cases.
+fn of_cases(group: &[Entry<'_>]) -> String {
+    let first = &group[0];
+    let words = |text: &str| text.split_whitespace().count();
+    let mut free = WORDS.saturating_sub(words(&first.common) + words(&first.end));
+    let fits = |entry: &&Entry<'_>| {
+        let needed = words(&entry.own);
+        let fits = needed <= free;
+        free = free.saturating_sub(needed);
+        fits
+    };
+    let named: Vec<&str> = group.iter().take_while(fits).map(|entry| entry.own.as_str()).collect();
+    let more = match (named.len(), group.len() - named.len()) {
+        (_, 0) => String::new(),
+        (0, more) => format!("{more} cases"),
+        (_, more) => format!(", and {more} more"),
+    };
+    format!("{}: {}{more}{}.", first.common, named.join(", "), first.end)
 }
 
 /// How far the printed digits are from the right ones, as a share of those.

@@ -58,7 +58,7 @@ pub(super) fn claim(evaluator: &Evaluator<'_>, claim: &PointsClaim) -> Check {
                 let off = outside(claim, span.value);
                 let of = if connections == 1 { "connection" } else { "connections" };
                 if farthest.as_ref().is_none_or(|(most, _)| off > *most) {
-                    farthest = Some((off, format!("{} for {workload} at {connections} {of}", short(span.value))));
+                    farthest = Some((off, format!("{} ({workload}, {connections} {of})", short(span.value))));
                 }
             }
         }
@@ -73,18 +73,16 @@ pub(super) fn claim(evaluator: &Evaluator<'_>, claim: &PointsClaim) -> Check {
         _ => Holds::Unknown,
     };
     let open = all - inside - out;
-    let mut found = format!("{inside} of {all} points within, {out} outside");
-    if open > 0 {
-        found += &format!(", {open} within the reading error");
-    }
+    let open = if open > 0 { format!(", {open} within the reading error") } else { String::new() };
     let far = farthest.map(|(_, text)| format!("; the farthest is {text}")).unwrap_or_default();
+    let found = format!("{inside} of {all} points within, {out} outside{open}{far}");
     let bounds = bounds_text(claim.at_least, claim.at_most);
     let word = match claim.quantifier {
         Quantifier::All => "all points",
         Quantifier::Most => "more than half of the points",
         Quantifier::Some => "at least one point",
     };
-    let sentence = format!("The claim \"{}\" needs {bounds} at {word}: {found}{far}.", claim.text);
+    let sentence = format!("\"{}\": {inside} of {all} points are {bounds}, {out} are not{open}{far}.", claim.text);
     let how = format!("{} must be {bounds} at {word}", claim.formula);
-    Check { text: claim.text.clone(), found: format!("{found}{far}"), holds, how, weight: claim.weight, sentence }
+    Check { text: claim.text.clone(), found, holds, how, weight: claim.weight, sentence }
 }

@@ -10,7 +10,7 @@ pub(super) fn of_places(ground: &Ground<'_>) -> Vec<Check> {
         let places: Vec<String> = said.at.iter().map(|(place, text)| format!("{text} ({place})")).collect();
         let found = places.join(", ");
         Check {
-            text: format!("{} is the same at each place", said.what),
+            text: format!("{}, the same at each place", said.what),
             sentence: format!("The article does not say one thing of {}: {found}.", said.what),
             found,
             holds: same.into(),

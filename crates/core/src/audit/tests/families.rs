@@ -74,7 +74,7 @@ fn consistently_is_every_point_and_the_majority_more_than_half() {
     assert_eq!(of("[1100, 2100, 1600]", "all", "").0, Holds::Yes);
     let (holds, found) = of("[1100, 1900, 1600]", "all", "");
     assert_eq!(holds, Holds::No);
-    assert_eq!(found, "2 of 3 points within, 1 outside; the farthest is 0.9498 for w at 200 connections");
+    assert_eq!(found, "2 of 3 points within, 1 outside; the farthest is 0.9498 (w, 200 connections)");
     assert_eq!(of("[1100, 1900, 1600]", "most", "").0, Holds::Yes);
     assert_eq!(of("[900, 1900, 1600]", "most", "").0, Holds::No);
     assert_eq!(of("[900, 1900, 1600]", "some", "").0, Holds::Yes);
