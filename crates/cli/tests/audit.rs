@@ -125,7 +125,7 @@ fn findings_page() -> String {
         Every finding of `perbuck audit` in the four [published studies](../commands/replay.md), in order of weight. A test compares\n\
         this page with the audits. `UPDATE_GOLDEN=1 cargo test -p perbuck --test audit` writes it.\n\n\
         | weight | is |\n|---|---|\n\
-        | conclusion | a conclusion that the article's own numbers do not bear |\n\
+        | conclusion | a conclusion that the article's own numbers do not support |\n\
         | number | a number that does not follow from the others |\n\
         | reproduction | what cannot be reproduced or told from the article |\n\
         | rounding or slip | conclusions stand |\n"
@@ -133,11 +133,13 @@ fn findings_page() -> String {
     for (title, name, text) in ARTICLES {
         let found = audit(text);
         page += &format!("\n## {title}\n\n`perbuck audit studies/published/{name}.toml`\n\n");
-        page += "| no. | weight | finding | class |\n|--:|---|---|---|\n";
+        page += "| no. | weight | finding | class | numbers, claims and checks |\n|--:|---|---|---|---|\n";
         for (i, remark) in found["list"].as_array().unwrap().iter().enumerate() {
             let [weight, sentence, class] = ["weight", "sentence", "class"].map(|key| remark[key].as_str().unwrap());
             let weight = weight.replace("slip", "rounding or slip");
-            page += &format!("| {} | {weight} | {sentence} | {class} |\n", i + 1);
+            let of = remark["of"].as_array().unwrap().iter().map(|of| format!("`{}`", of.as_str().unwrap()));
+            let of = if class == "not given" { String::new() } else { of.collect::<Vec<_>>().join(", ") };
+            page += &format!("| {} | {weight} | {sentence} | {class} | {of} |\n", i + 1);
         }
     }
     page

@@ -19,11 +19,8 @@ pub(super) fn of_results(ground: &Ground<'_>) -> Vec<Check> {
         let waits = (kind.waits)(&parameters);
         let point = format!("{}, {} at {} connections", row.workload, row.contender, row.connections);
         let found = format!("{times:.1} times the {ceiling:.1} of {of}, with {highest} at {point}");
-        let (weight, why) = if waits {
-            (Weight::Number, "the run has such waits")
-        } else {
-            (Weight::Reproduction, "the run had no waits")
-        };
+        let (weight, why) =
+            if waits { (Weight::Number, "the run has such waits") } else { (Weight::Reproduction, "the run had no waits") };
         let allowed = format!("{times:.1} times the {ceiling:.1} that the waits of the benchmark allow for {of}");
         Some(Check {
             text: format!("{} of {} within what the waits of the benchmark allow", metric.name, workload.name),

@@ -10,7 +10,7 @@ use crate::exact::Exact;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Weight {
-    /// A conclusion that the article's own numbers do not bear.
+    /// A conclusion that the article's own numbers do not support.
     Conclusion,
     /// A number that does not follow from the others.
     #[default]
@@ -149,7 +149,7 @@ fn of_check(check: &Check, is_claim: bool) -> Option<Entry<'_>> {
     };
     let (kind, case) = check.text.split_once(": ").unwrap_or((&check.text, ""));
     let class = check.holds.label();
-    let found = check.found.split(", from ").next().unwrap_or(&check.found);
+    let found = check.found.split(", from ").next().and_then(|found| found.split(" for ").next()).unwrap_or(&check.found);
     // Without a case of its own a text is the only one of its kind.
     let common = match (case.is_empty(), is_claim) {
         (true, _) => String::new(),
@@ -172,25 +172,25 @@ fn of_number(finding: &Finding) -> Entry<'_> {
     let Finding { name, about, printed, right, rule, formula, class, .. } = finding;
     let what = if about.is_empty() { name.clone() } else { format!("{name} ({about})") };
     let fact = of_the_list(formula);
-    let from = if fact.is_some() { "the price list has" } else { "its formula gives" };
+    let from = if fact.is_some() { "the price list has" } else { "the formula gives" };
     let own = format!("{name} ({printed}, not {right})");
     let (weight, alone, common, own) = match class {
         Class::NotDerivable => {
             let why = if rule.is_empty() { "its raw numbers are not given" } else { rule };
             let common = format!("Cannot be derived, because {why}");
-            let alone = format!("{what} is printed as {printed} and cannot be derived: {why}.");
+            let alone = format!("{what}: printed {printed}, not derivable, because {why}.");
             (Weight::Reproduction, alone, common, format!("{name} ({printed})"))
         }
         Class::Truncated => {
-            let alone = format!("{what} is printed as {printed}, cut off; rounding gives {right}.");
+            let alone = format!("{what}: printed {printed}, cut off; rounding gives {right}.");
             (Weight::Slip, alone, "Printed digits were cut off where rounding gives others".to_owned(), own)
         }
         Class::FromRounded => {
-            let alone = format!("{what} is printed as {printed}, made from rounded values; exact ones give {right}.");
+            let alone = format!("{what}: printed {printed}, made from rounded values; exact ones give {right}.");
             (Weight::Slip, alone, "Printed digits were made from rounded values, where exact ones give others".to_owned(), own)
         }
         _ => {
-            let alone = format!("{what} is printed as {printed}; {from} {right}.");
+            let alone = format!("{what}: printed {printed}, {from} {right}.");
             let common = fact.map(|what| format!("The price list has other {what}")).unwrap_or_default();
             (Weight::Number, alone, common, own)
         }

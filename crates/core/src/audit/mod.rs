@@ -274,7 +274,7 @@ pub fn audit(ground: &Ground<'_>) -> Result<Audit, Vec<(usize, String)>> {
         measures::of_measures(ground),
         bases::of_numbers(&numbers),
         dates::of_products(ground),
-        said::of_places(ground),
+        said::of_statements(ground),
     ];
     let (study, checks) = (ground.study.name.clone(), families.concat());
     let missing = ground.study.published.as_ref().map_or(&[][..], |p| &p.missing);

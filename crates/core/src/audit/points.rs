@@ -82,7 +82,8 @@ pub(super) fn claim(evaluator: &Evaluator<'_>, claim: &PointsClaim) -> Check {
         Quantifier::Most => "more than half of the points",
         Quantifier::Some => "at least one point",
     };
-    let sentence = format!("\"{}\": {inside} of {all} points are {bounds}, {out} are not{open}{far}.", claim.text);
+    let are = if out == 1 { "is" } else { "are" };
+    let sentence = format!("\"{}\": {inside} of {all} points are {bounds}, {out} {are} not{open}{far}.", claim.text);
     let how = format!("{} must be {bounds} at {word}", claim.formula);
     Check { text: claim.text.clone(), found, holds, how, weight: claim.weight, sentence }
 }

@@ -4,14 +4,14 @@ use super::{Check, Ground};
 use crate::study::Said;
 
 /// One check for each thing that the study has from several places.
-pub(super) fn of_places(ground: &Ground<'_>) -> Vec<Check> {
+pub(super) fn of_statements(ground: &Ground<'_>) -> Vec<Check> {
     let one = |said: &Said| {
         let same = said.at.windows(2).all(|pair| pair[0].1 == pair[1].1);
-        let places: Vec<String> = said.at.iter().map(|(place, text)| format!("{text} ({place})")).collect();
-        let found = places.join(", ");
+        let all: Vec<String> = said.at.iter().map(|(source, text)| format!("{text} ({source})")).collect();
+        let found = all.join(", ");
         Check {
             text: format!("{}, the same at each place", said.what),
-            sentence: format!("The article does not say one thing of {}: {found}.", said.what),
+            sentence: format!("The article differs with itself on {}: {found}.", said.what),
             found,
             holds: same.into(),
             how: "each place must say the same".to_owned(),

@@ -50,7 +50,7 @@ pub(super) fn of_samples(ground: &Ground<'_>) -> Vec<Check> {
     out
 }
 
-fn place(sample: &Sample, counts: &Counts) -> String {
+fn title_of(sample: &Sample, counts: &Counts) -> String {
     if counts.name.is_empty() { sample.name.clone() } else { format!("{}, {}", sample.name, counts.name) }
 }
 
@@ -63,10 +63,10 @@ fn of_rate(sample: &Sample, counts: &Counts, (of, column, unit): &(&str, &str, f
     let (count, rate, seconds) = (counts.get(of)?, counts.get(column)?, seconds(sample, counts)?);
     let right = count.value / seconds.value * unit;
     let allowed = rate.unit + right * (RATE + seconds.unit / seconds.value);
-    let place = place(sample, counts);
+    let title = title_of(sample, counts);
     let found = format!("{} in {} s are {right:.2}, printed as {}", count.text, seconds.text, rate.text);
     let how = "the count over the seconds is the printed rate, within 0.1 % and the printed digits";
-    let text = format!("{} follows from {of} and seconds: {place}", column.replace('_', " "));
+    let text = format!("{} follows from {of} and seconds: {title}", column.replace('_', " "));
     Some(of_weight(Weight::Number, text, found, (right - rate.value).abs() <= allowed, how))
 }
 
@@ -75,7 +75,7 @@ fn of_mean(sample: &Sample, counts: &Counts) -> Option<Check> {
     let (sum, mean) = (counts.get("sum_ms")?, counts.get("mean_ms")?);
     let count = counts.get("count").filter(|c| c.value > 0.0)?;
     let right = sum.value / count.value;
-    let text = format!("the mean is the sum over the count: {}", place(sample, counts));
+    let text = format!("the mean is the sum over the count: {}", title_of(sample, counts));
     let found = format!("{} ms over {} are {right:.3} ms, printed as {}", sum.text, count.text, mean.text);
     // Some programs round the mean, others cut it off: up to a unit of its last digit is then missing.
     let (off, slack) = (right - mean.value, sum.unit / count.value);
@@ -95,7 +95,7 @@ fn of_order(sample: &Sample, counts: &Counts) -> Option<Check> {
     let above = counts.get("min_ms").zip(mean).is_none_or(|(min, mean)| min.value <= mean);
     let below = counts.get("max_ms").zip(mean).is_none_or(|(max, mean)| max.value >= mean);
     let list: Vec<&str> = rising.iter().map(|t| t.text.as_str()).collect();
-    let text = format!("latencies are in order: {}", place(sample, counts));
+    let text = format!("latencies are in order: {}", title_of(sample, counts));
     let how = "the least time, percentiles and the greatest time do not fall, and the mean lies between";
     Some(of_weight(Weight::Number, text, format!("{} ms", list.join(", ")), sorted && above && below, how))
 }
@@ -121,7 +121,7 @@ fn length(sample: &Sample) -> Option<Check> {
     let longest = [&sample.whole].into_iter().chain(&sample.kinds).filter_map(|c| c.get("seconds"));
     let took = longest.max_by(|a, b| a.value.total_cmp(&b.value))?;
     let holds = (took.value / declared - 1.0).abs() <= LENGTH;
-    let found = format!("{} s, where the article says {declared} s", took.text);
+    let found = format!("{} s, not {declared} s", took.text);
     let sentence = format!("{} is of a run of {} s; the article says that a run takes {declared} s.", sample.name, took.text);
     let how = "the seconds of the output are the declared length, within 5 %";
     let text = format!("the run has the declared length: {}", sample.name);

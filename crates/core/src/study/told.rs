@@ -230,9 +230,9 @@ fn read_said(s: &Section<'_>) -> Option<Said> {
     let what = s.required_text("what", "\"the version of the client\"");
     let weight = read_weight(s).unwrap_or(Weight::Slip);
     let mut at = Vec::new();
-    if let Some(places) = s.table("at") {
-        let one = |place: String| places.text(&place).map(|text| (place, text.value));
-        at = places.others().into_iter().filter_map(one).collect();
+    if let Some(sources) = s.table("at") {
+        let one = |source: String| sources.text(&source).map(|text| (source, text.value));
+        at = sources.others().into_iter().filter_map(one).collect();
     }
     s.finish();
     if at.len() < 2 {

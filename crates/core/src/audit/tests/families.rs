@@ -209,13 +209,13 @@ fn a_product_that_was_not_there_yet_is_told() {
 }
 
 #[test]
-fn what_two_places_say_must_be_the_same() {
+fn what_is_said_twice_must_be_the_same() {
     let said = |second: &str| {
         format!("[[said]]\nwhat = \"the version\"\nat = {{ \"the table\" = \"1\", \"the output\" = \"{second}\" }}\n")
     };
     let found = check(&said("2"), "the version");
     assert_eq!((found.holds, found.weight), (Holds::No, Weight::Slip));
-    assert_eq!(found.sentence, "The article does not say one thing of the version: 1 (the table), 2 (the output).");
+    assert_eq!(found.sentence, "The article differs with itself on the version: 1 (the table), 2 (the output).");
     assert_eq!(holds(&said("1"), "the version"), Holds::Yes);
     let heavy = said("2").replace("\nat =", "\nweight = \"conclusion\"\nat =");
     assert_eq!(check(&heavy, "the version").weight, Weight::Conclusion);
@@ -243,9 +243,9 @@ fn the_list_is_in_order_of_weight_and_has_one_sentence_for_a_kind() {
             "does not hold",
             "Little's law: w, a at 200 connections: found 240.1 of 200 connections are accounted for.",
         ),
-        (Weight::Number, "inconsistent", "far off is printed as 2; its formula gives 1."),
-        (Weight::Number, "inconsistent", "a little off is printed as 101; its formula gives 100."),
-        (Weight::Reproduction, "not derivable", "lost is printed as 6 and cannot be derived: the table is an image."),
+        (Weight::Number, "inconsistent", "far off: printed 2, the formula gives 1."),
+        (Weight::Number, "inconsistent", "a little off: printed 101, the formula gives 100."),
+        (Weight::Reproduction, "not derivable", "lost: printed 6, not derivable, because the table is an image."),
         (Weight::Reproduction, "not given", "The article does not give: repeats."),
         (
             Weight::Slip,
@@ -257,4 +257,21 @@ fn the_list_is_in_order_of_weight_and_has_one_sentence_for_a_kind() {
     assert_eq!(found.list[0].of, ["cheap: 3", "cheap: 4"]);
     let right = try_audit(&number("x", "1500.46", "summary('w', 'a')")).unwrap();
     assert_eq!(right.list.len(), 1, "Little's law of the head alone: {:#?}", right.list);
+}
+
+#[test]
+fn tables_that_say_too_little_are_refused_with_their_lines() {
+    for (text, expected) in [
+        ("[[measure]]\nname = \"m\"\nformula = \"[price] / [throughput]\"\nbetter = \"lower\"\n", "a measure has no [price]"),
+        ("[[measure]]\nname = \"m\"\nformula = \"[cost] /\"\nbetter = \"lower\"\n", "the end"),
+        ("[[measure]]\nname = \"m\"\nbetter = \"less\"\n", "`better` is \"less\""),
+        ("[[said]]\nwhat = \"x\"\nat = { \"the table\" = \"1\" }\n", "it takes two places"),
+        ("[[claim]]\ntext = \"c\"\npoints = \"every\"\nformula = \"1\"\nat_least = 1\n", "`points` is \"every\""),
+        ("[[claim]]\ntext = \"c\"\npoints = \"all\"\nformula = \"1 /\"\nat_least = 1\n", "the end"),
+        ("[[claim]]\ntext = \"c\"\nformula = \"1\"\nat_least = 1\nweight = \"heavy\"\n", "`weight` is \"heavy\""),
+    ] {
+        let problems = Study::read("s.toml", &format!("{HEAD}{text}"), &KINDS).unwrap_err();
+        let told = problems.iter().any(|p| p.line > 18 && format!("{} {}", p.message, p.help).contains(expected));
+        assert!(told, "{text}: {problems:#?}");
+    }
 }
