@@ -28,7 +28,8 @@ pub(super) fn claim(evaluator: &Evaluator<'_>, claim: &Claim) -> Check {
             (format!("{}{range}", short(span.value)), holds)
         }
     };
-    let sentence = format!("The claim \"{}\" needs {bounds}; the article's own numbers give {found}.", claim.text);
+    let sentence =
+        format!("The claim \"{}\": the value must be {bounds}, and the article's own numbers give {found}.", claim.text);
     Check { text: claim.text.clone(), found, holds, how, weight: claim.weight, sentence }
 }
 

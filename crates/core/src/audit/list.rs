@@ -156,7 +156,7 @@ fn of_check(check: &Check, is_claim: bool) -> Option<Entry<'_>> {
         (_, true) => format!("The claim \"{kind}\" {class} for"),
         (_, false) => format!("\"{kind}\" {class} for"),
     };
-    let end = if is_claim { check.how.rsplit_once(" must be ").map(|(_, b)| format!("; it needs {b}")) } else { None };
+    let end = if is_claim { check.how.rsplit_once(" must be ").map(|(_, b)| format!("; the value must be {b}")) } else { None };
     Some(Entry {
         weight,
         class,

@@ -237,7 +237,11 @@ fn the_list_is_in_order_of_weight_and_has_one_sentence_for_a_kind() {
     let found = audit(&Ground { study: &study, bills: &[], facts: &Nothing }).unwrap();
     let list: Vec<(Weight, &str, &str)> = found.list.iter().map(|r| (r.weight, r.class.as_str(), r.sentence.as_str())).collect();
     let expected = [
-        (Weight::Conclusion, "does not hold", "The claim \"cheap\" does not hold for: 3 (3), 4 (4); it needs at most 2."),
+        (
+            Weight::Conclusion,
+            "does not hold",
+            "The claim \"cheap\" does not hold for: 3 (3), 4 (4); the value must be at most 2.",
+        ),
         (
             Weight::Number,
             "does not hold",
