@@ -101,12 +101,12 @@ fn together(entries: Vec<Entry<'_>>) -> Vec<Remark> {
             None => groups.push(vec![entry]),
         }
     }
-    groups.into_iter().map(remark).collect()
+    groups.iter().map(|group| remark(group)).collect()
 }
 
-fn remark(group: Vec<Entry<'_>>) -> Remark {
+fn remark(group: &[Entry<'_>]) -> Remark {
     let first = &group[0];
-    let sentence = if group.len() == 1 { capital(&first.alone) } else { of_cases(&group) };
+    let sentence = if group.len() == 1 { capital(&first.alone) } else { of_cases(group) };
     let of = group.iter().map(|entry| entry.of.to_owned()).collect();
     Remark { weight: first.weight, class: first.class.to_owned(), of, sentence }
 }

@@ -26,10 +26,13 @@ pub(crate) fn blocks(audit: &Audit) -> Vec<Block> {
     for number in audit.numbers.iter().filter(|f| !f.readings.is_empty()) {
         out.push(Block::Table(readings(number)));
     }
-    if !audit.claims.is_empty() {
-        out.push(Block::Table(checks("Claims of the text", "Claim", &audit.claims)));
-    }
-    out.extend(consistency(&audit.checks));
+    out.extend(held("Claims of the text", ["Claims that do not hold", "All claims of the text"], "claim", &audit.claims));
+    out.extend(held(
+        "The results against themselves",
+        ["Checks that do not hold", "All checks of the results"],
+        "check",
+        &audit.checks,
+    ));
     if !audit.numbers.is_empty() {
         let all: Vec<&Finding> = audit.numbers.iter().collect();
         out.extend([numbers("Every printed number", &all), formulas(&all)].map(Block::Data));
@@ -126,18 +129,18 @@ fn in_order(list: &[Remark]) -> Table {
     table
 }
 
-/// Checks of the results against themselves: those that fail first.
-fn consistency(list: &[Check]) -> Vec<Block> {
+/// How many claims or checks hold, those that do not, and all of them.
+fn held(what: &str, [failing, all]: [&str; 2], one: &str, list: &[Check]) -> Vec<Block> {
     if list.is_empty() {
         return Vec::new();
     }
     let failed: Vec<&Check> = list.iter().filter(|c| c.holds != Holds::Yes).collect();
     let passed = list.len() - failed.len();
-    let text = format!("The results against themselves: {} of {} hold.", passed, counted(list.len(), "check"));
-    let mut out = vec![paragraph(text)];
+    let heading = if one == "claim" { "Claim" } else { "Check" };
+    let mut out = vec![paragraph(format!("{what}: {passed} of {} hold.", counted(list.len(), one)))];
     if !failed.is_empty() {
-        out.push(Block::Table(checks("Checks that do not hold", "Check", failed)));
+        out.push(Block::Table(checks(failing, heading, failed)));
     }
-    out.push(Block::Data(checks("All checks of the results", "Check", list)));
+    out.push(Block::Data(checks(all, heading, list)));
     out
 }
