@@ -86,6 +86,8 @@ fn measured(study: &Study, contender: &str, level: u32, trials: &[&RunRecord], m
         let record = trials.iter().find(|r| position(r) == outlier.position);
         outlier.causes = record.map(|r| r.flags.iter().map(Flag::text).collect()).unwrap_or_default();
     }
+    let stood_still = |r: &&&RunRecord| r.flags.iter().any(|f| matches!(f, Flag::Gap { .. }));
+    point.stalled = trials.iter().filter(stood_still).map(|r| position(r)).collect();
     // Percentiles of some of the trials are not those of the point.
     let partly = trials.iter().any(|r| r.imported.is_some() && !r.has_latency());
     let merged = if partly { Merged::default() } else { merged };

@@ -122,7 +122,7 @@ fn power_is_that_of_the_noncentral_t() {
 #[test]
 fn the_deciding_level_is_the_confidence_that_just_decides() {
     for (value, margin) in [(1.10, 0.03), (0.85, 0.03), (1.0, 0.05), (1.04, 0.05)] {
-        let found = with_error(value, 0.01, 4.0, 0.95);
+        let found = with_error(value, 0.01, 4.0, IntervalRule { confidence: 0.95, choice: 0.0 });
         let level = deciding_level(&found, margin).unwrap();
         let at = |confidence: f64| {
             let half = student_quantile(confidence, 4.0) * 0.01;
@@ -144,14 +144,26 @@ fn holm_stops_at_the_first_that_fails() {
 }
 
 #[test]
-fn outliers_are_those_that_both_rules_name() {
+fn outliers_lie_beyond_the_critical_modified_z() {
     let labels = label_outliers(&[100.0, 101.0, 99.0, 100.5, 60.0, 99.5]);
     assert_eq!(labels.len(), 1);
     assert!(labels[0].index == 4 && labels[0].modified_z < -20.0, "{labels:?}");
     assert!(label_outliers(&[100.0, 101.0, 99.0, 100.0, 103.0]).is_empty());
+    // Two of ten do not hide each other.
+    let ten = [100.0, 70.0, 101.0, 99.0, 100.5, 69.0, 99.5, 100.2, 98.9, 101.2];
+    assert_eq!(label_outliers(&ten).iter().map(|l| l.index).collect::<Vec<_>>(), [1, 5]);
     // Not enough data, and no scatter at all.
-    assert!(label_outliers(&[1.0, 1.0, 1.0, 9.0]).is_empty() && label_outliers(&[5.0; 8]).is_empty());
+    assert!(label_outliers(&[1.0, 9.0]).is_empty() && label_outliers(&[5.0; 8]).is_empty());
     assert_eq!(label_outliers(&[5.0, 5.0, 5.0, 5.0, 5.0, 9.0]).len(), 1);
+}
+
+#[test]
+fn a_share_of_trials_has_clopper_and_pearsons_interval() {
+    // 0 of 10: 1 − 0.05^(1/10) = 0.2589. 1 of 10: 0.0025 to 0.4450, as in the tables.
+    let (none, one, all) = (share_interval(0, 10, 0.95), share_interval(1, 10, 0.95), share_interval(3, 3, 0.95));
+    assert!(none.low == 0.0 && (none.high - 0.2589).abs() < 1e-4, "{none:?}");
+    assert!((one.low - 0.0025).abs() < 1e-4 && (one.high - 0.4450).abs() < 1e-4, "{one:?}");
+    assert!((all.low - 0.2924).abs() < 1e-4 && all.high == 1.0, "{all:?}");
 }
 
 #[test]
