@@ -327,31 +327,3 @@ fn intervals_of_the_scalability_law_cover_about_what_they_say() {
     println!("scalability, ten points of 3 %: lambda, sigma, kappa, connections at the top {shares:.3?}");
     assert!(shares.iter().all(|s| (0.92..=0.985).contains(s)), "{shares:?}");
 }
-
-/// A peak is the best of several noisy points. docs/method/intervals.md gives these values.
-#[test]
-fn intervals_of_peaks_do_not_cover_the_choice_of_the_point() {
-    let share = |base: [f64; 3], other: [f64; 3], n: u32| {
-        let mut rng = OpRng::at(Seed(16), other[1] as u64, u64::from(n));
-        let mut points = |means: [f64; 3]| {
-            means.map(|mean| {
-                (1..=n).map(|block| Trial { deployment: 1, block, value: mean * (1.0 + 0.05 * normal(&mut rng)) }).collect()
-            })
-        };
-        let mut covers = || {
-            let (below, above): ([Vec<Trial>; 3], [Vec<Trial>; 3]) = (points(base), points(other));
-            let found = stats::ratio(&below, &above, Summarise::Max, 0.95, Design::Blocks).unwrap().ratio;
-            found.interval.is_some_and(|i| i.low <= TRUTH && TRUTH <= i.high)
-        };
-        (0..1_500).filter(|_| covers()).count() as f64 / 1_500.0
-    };
-    let (sharp, flat) = ([1000.0, 800.0, 600.0], [1000.0; 3]);
-    let higher = |means: [f64; 3]| means.map(|m| m * TRUTH);
-    for n in [3, 5, 10, 20] {
-        let (both_sharp, both_flat) = (share(sharp, higher(sharp), n), share(flat, higher(flat), n));
-        let unlike = share(sharp, higher(flat), n);
-        println!("peaks of {n} blocks: sharp {both_sharp:.3}, flat {both_flat:.3}, one of each {unlike:.3}");
-        assert!((0.93..=0.97).contains(&both_sharp) && both_flat >= 0.93, "{n}");
-        assert!((0.92..=0.97).contains(&unlike), "{n}: {unlike}");
-    }
-}

@@ -90,7 +90,7 @@ pub struct ObjectiveLatency {
     pub interval: Option<Interval>,
     /// Whether it keeps the objective. A rate that was not kept keeps none.
     pub kept: bool,
-    /// Whether its whole interval does.
+    /// Whether its whole interval does, and no trial stalled, where the interval does not hold.
     pub surely: bool,
 }
 

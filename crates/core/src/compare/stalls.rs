@@ -50,6 +50,9 @@ fn mark(point: &mut PointResult, better: Better, margin: f64) {
     if point.stalled.len() * 2 > point.values.len() {
         point.stalled.clear();
     }
+    if let Some(objective) = point.objective.as_mut().filter(|_| !point.stalled.is_empty()) {
+        objective.surely = false;
+    }
 }
 
 #[cfg(test)]
