@@ -85,7 +85,7 @@ fn a_study_with_a_stall_is_covered_or_flagged_and_one_without_cannot_tell() {
             assert!(found.silent <= if points > 1 && *n < 6 { 0.07 } else { 0.01 }, "{n}: {found:?}");
             // Whoever is told how rare a stall can go unseen is told of one trial in ten.
             let told = stats::share_interval(0, *n * points, 0.95).high >= STALLED;
-            assert!(found.unseen <= 0.01 || told, "{n}: {found:?}");
+            assert!(found.unseen <= 0.05 || told, "{n}: {found:?}");
         }
     }
 }

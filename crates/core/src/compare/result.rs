@@ -169,7 +169,7 @@ pub struct PointResult {
     /// Trials that lie apart; they count in the mean and in the ratio.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub outliers: Vec<Outlier>,
-    /// Trials that stalled: far on the bad side of the others, or with a second in which nothing was completed. Where there are some, the
+    /// Trials that stalled: far on the bad side of the others, or with a gap, by more than the margin. Where there are some, the
     /// intervals of the point do not hold.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stalled: Vec<TrialPosition>,

@@ -35,18 +35,18 @@ pub(super) fn fill(result: &mut WorkloadResult, rule: &Decision) {
     }
 }
 
-/// To the trials of a point with a gap come those that lie apart on the bad side, by more than the margin. What most trials of a point do
-/// is no stall but its speed.
+/// To the trials of a point with a long gap come those that lie apart on the bad side, by more than the margin. What most trials of a point
+/// do is no stall but its speed.
 fn mark(point: &mut PointResult, better: Better, margin: f64) {
     let middle = stats::median(&point.values);
     let bad = |value: f64| match better {
         Better::Higher => value * (1.0 + margin) < middle,
         Better::Lower => value > middle * (1.0 + margin),
     };
-    let apart = point.outliers.iter().filter(|o| bad(o.value)).map(|o| o.position);
-    let unmarked: Vec<_> = apart.filter(|position| !point.stalled.contains(position)).collect();
-    point.stalled.extend(unmarked);
+    let apart = stats::label_outliers(&point.values).into_iter().map(|label| label.index).filter(|i| bad(point.values[*i]));
+    point.stalled.extend(apart.filter_map(|i| point.positions.get(i)));
     point.stalled.sort_by_key(|p| (p.deployment, p.trial));
+    point.stalled.dedup();
     if point.stalled.len() * 2 > point.values.len() {
         point.stalled.clear();
     }

@@ -1,7 +1,7 @@
 //! What it costs to choose the best of several points by the trials that also give its value.
 //!
-//! The best of k points that are alike is above them all by chance: by the expected maximum of k normal values (Blom 1958). That gain
-//! is a shift and no scatter, so it widens the interval by the normal quantile, beside Student's times the error. Points count as alike
+//! The best of k equal points is above them all by chance: by the expected maximum of k normal values (Blom 1958). That gain
+//! is a shift and no scatter, so it widens the interval by the normal quantile, beside Student's times the error. Points count as equal
 //! within two standard errors of their difference to the best one, by blocks. The rule was chosen by simulation
 //! (docs/method/intervals.md); leaving out the block that is evaluated covers less, because those choices depend on each other.
 
@@ -9,8 +9,8 @@ use statrs::distribution::{ContinuousCDF, Normal};
 
 use super::{Summarise, Trial, counted, mean, point_mean, student_quantile, unit_trials, values, variance};
 
-/// A point is alike the best one where it is below it by at most so many standard errors of the difference.
-const ALIKE: f64 = 2.0;
+/// A point is near the best one where it is below it by at most so many standard errors of the difference.
+const NEAR: f64 = 2.0;
 
 /// By how much, as a share of itself, the best point is better than it should be because it was chosen; 0 where nothing was chosen.
 pub(super) fn gain(points: &[Vec<Trial>], how: Summarise) -> f64 {
@@ -18,20 +18,20 @@ pub(super) fn gain(points: &[Vec<Trial>], how: Summarise) -> f64 {
     let (false, [best]) = (how == Summarise::Mean, chosen.as_slice()) else { return 0.0 };
     let Some(top) = point_mean(best).filter(|m| *m > 0.0) else { return 0.0 };
     let others = points.iter().filter(|p| !std::ptr::eq(*p, *best));
-    let alike: Vec<f64> = others.filter_map(|p| squared_error(best, p)).collect();
+    let near: Vec<f64> = others.filter_map(|p| squared_error(best, p)).collect();
     // A difference has the errors of both points.
-    let error = (mean(&alike).unwrap_or(0.0) / 2.0).sqrt() / top;
-    error * expected_maximum(alike.len() + 1)
+    let error = (mean(&near).unwrap_or(0.0) / 2.0).sqrt() / top;
+    error * expected_maximum(near.len() + 1)
 }
 
-/// The squared error of the difference of two points, where they are alike.
+/// The squared error of the difference of two points, where they are near each other.
 fn squared_error(best: &[Trial], other: &[Trial]) -> Option<f64> {
     let in_block = |t: &Trial, side: &[Trial]| side.iter().find(|o| (o.deployment, o.block) == (t.deployment, t.block)).copied();
     let difference = |t: &Trial| Some(Trial { value: t.value - in_block(t, other)?.value, ..*t });
     let apart = values(&unit_trials(&best.iter().filter_map(difference).collect::<Vec<_>>()));
     let squared = variance(&apart) / apart.len() as f64;
     let distance = (point_mean(best)? - point_mean(other)?).abs();
-    (apart.len() > 1 && distance <= ALIKE * squared.sqrt()).then_some(squared)
+    (apart.len() > 1 && distance <= NEAR * squared.sqrt()).then_some(squared)
 }
 
 /// The expected maximum of `count` standard normal values (Blom 1958).
@@ -66,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn the_gain_of_two_alike_points_is_that_by_hand() {
+    fn the_gain_of_two_near_points_is_that_by_hand() {
         // Differences 2, −3, 4: mean 1, variance 13; squared error 13/3, below which 1 lies. √(13/6)/101 × 0.589.
         let points = [point(&[100.0, 103.0, 97.0]), point(&[102.0, 100.0, 101.0])];
         let found = gain(&points, Summarise::Max);

@@ -2,8 +2,8 @@
 
 use perbuck_core::compare::{ContenderResult, DisputedRatio, Judgement, PointResult, Stalls, WorkloadResult};
 
+use super::Context;
 use super::verdicts::rivals;
-use super::{Context, capital};
 use crate::document::{Block, Cell};
 use crate::escape::clean;
 use crate::number::{between, counted, list, percent, ratio, short_percent};
@@ -22,7 +22,7 @@ pub(super) fn with_note(mut cell: Cell, note: &str) -> Cell {
 pub(super) fn of_ratio(all: &Context<'_>, w: &WorkloadResult, c: &ContenderResult) -> &'static str {
     let stalled = |c: &ContenderResult| c.stalls.is_some_and(|s| s.seen > 0);
     let compared = |o: &&ContenderResult| o.contender == c.contender || all.is_base(&o.contender);
-    if w.contenders.iter().filter(compared).any(stalled) { "a trial stalled: the interval does not hold" } else { "" }
+    if w.contenders.iter().filter(compared).any(stalled) { "a trial stalled" } else { "" }
 }
 
 /// The trials that stalled.
@@ -31,15 +31,15 @@ pub(super) fn stalled(all: &Context<'_>) -> Option<Block> {
         let stalls = c.stalls.filter(|s| s.seen > 0)?;
         let points = w.points.iter().filter(|p| p.contender == c.contender).filter_map(|p| at_point(all, p));
         let range = format!("{} to {}", short_percent(stalls.share.low), short_percent(stalls.share.high));
-        let name = capital(&all.label(&c.contender));
+        let name = all.label(&c.contender);
         let trials = format!("{} of {}", stalls.seen, counted(stalls.trials, "trial"));
         let points = points.collect::<Vec<_>>().join("; ");
-        Some(format!("{name} stalled on {} in {trials} ({points}): {range} of its trials may.", clean(&w.workload)))
+        Some(format!("{name} stalled on {} in {trials} ({points}): {range} of its trials may stall.", clean(&w.workload)))
     };
     let told: Vec<String> = contenders(all).filter_map(seen).collect();
     (!told.is_empty()).then(|| {
         let confidence = percent(all.comparison.decision.confidence);
-        let text = "The intervals of these contenders, and of ratios with them, do not hold: so few trials cannot tell how often a stall comes";
+        let text = "So few trials cannot tell how often a stall occurs: the intervals of these contenders, and of ratios with them, do not hold";
         Block::Note(format!("{} {text} ({confidence}).", told.join(" ")))
     })
 }
@@ -63,8 +63,7 @@ pub(super) fn unseen(all: &Context<'_>) -> Option<String> {
     let (trials, share) = (counted(fewest.trials, "trial"), short_percent(fewest.share.high));
     let confidence = percent(all.comparison.decision.confidence);
     Some(format!(
-        "Intervals cover stalls that trials have shown. {} without one cannot exclude stalls in up to {share} of trials ({confidence}).",
-        capital(&trials)
+        "Intervals cover only stalls that occurred. {trials} without a stall cannot exclude that up to {share} of trials stall ({confidence})."
     ))
 }
 
@@ -77,7 +76,7 @@ pub(super) fn disputed(all: &Context<'_>, region: &str) -> Option<Block> {
     let of = |(w, c): (&WorkloadResult, &ContenderResult)| {
         let price = c.price.iter().find(|p| p.region == region)?;
         let found = price.disputed.as_ref()?.ratio.as_ref()?;
-        Some(format!("{} on {}: {}.", capital(&all.label(&c.contender)), clean(&w.workload), ends(found)))
+        Some(format!("{} on {}: {}.", all.label(&c.contender), clean(&w.workload), ends(found)))
     };
     let told: Vec<String> = rivals(all).filter_map(of).collect();
     let text = format!(
