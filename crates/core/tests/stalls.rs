@@ -82,7 +82,7 @@ fn a_study_with_a_stall_is_covered_or_flagged_and_one_without_cannot_tell() {
         table(&format!("stalls, {points} points, scatter {} %, {COUNTS:?} trials", scatter * 100.0), &rows);
         for (n, found) in COUNTS.iter().zip(&all) {
             // Of three trials at a point, two alike do not tell that the third stalled.
-            assert!(found.silent <= if points > 1 && *n < 6 { 0.07 } else { 0.01 }, "{n}: {found:?}");
+            assert!(found.silent <= if points > 1 && *n < 6 { 0.08 } else { 0.01 }, "{n}: {found:?}");
             // Whoever is told how rare a stall can go unseen is told of one trial in ten.
             let told = stats::share_interval(0, *n * points, 0.95).high >= STALLED;
             assert!(found.unseen <= 0.05 || told, "{n}: {found:?}");

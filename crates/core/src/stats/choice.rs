@@ -2,7 +2,7 @@
 //!
 //! The best of k equal points is above them all by chance: by the expected maximum of k normal values (Blom 1958). That gain
 //! is a shift and no scatter, so it widens the interval by the normal quantile, beside Student's times the error. Points count as equal
-//! within two standard errors of their difference to the best one, by blocks. The rule was chosen by simulation
+//! within 1.5 standard errors of their difference to the best one, by blocks. The rule was chosen by simulation
 //! (docs/method/intervals.md); leaving out the block that is evaluated covers less, because those choices depend on each other.
 
 use statrs::distribution::{ContinuousCDF, Normal};
@@ -10,7 +10,7 @@ use statrs::distribution::{ContinuousCDF, Normal};
 use super::{Summarise, Trial, counted, mean, point_mean, student_quantile, unit_trials, values, variance};
 
 /// A point is near the best one where it is below it by at most so many standard errors of the difference.
-const NEAR: f64 = 2.0;
+const NEAR: f64 = 1.5;
 
 /// By how much, as a share of itself, the best point is better than it should be because it was chosen; 0 where nothing was chosen.
 pub(super) fn gain(points: &[Vec<Trial>], how: Summarise) -> f64 {

@@ -44,6 +44,24 @@ pub(super) fn stalled(all: &Context<'_>) -> Option<Block> {
     })
 }
 
+/// What the first lines say: whose intervals do not hold, and where verdicts depend on a disputed price.
+pub(super) fn caveats(all: &Context<'_>) -> Vec<String> {
+    let stalled = |(w, c): (&WorkloadResult, &ContenderResult)| {
+        let stalls = c.stalls.filter(|s| s.seen > 0)?;
+        let (name, trials) = (all.label(&c.contender), counted(stalls.trials, "trial"));
+        Some(format!("{name} stalled on {} in {} of {trials}: its intervals there do not hold.", clean(&w.workload), stalls.seen))
+    };
+    let decides = |region: &&str| {
+        let found = rivals(all).flat_map(|(_, c)| &c.price).filter(|p| p.region == *region);
+        let mut ratios = found.filter_map(|p| p.disputed.as_ref()?.ratio.as_ref());
+        ratios.any(DisputedRatio::decides)
+    };
+    let text = |r: &str| {
+        format!("Lists disagree on prices in {}: verdicts on work per dollar depend on which price is right.", clean(r))
+    };
+    contenders(all).filter_map(stalled).chain(all.regions().into_iter().filter(decides).map(text)).collect()
+}
+
 /// `8 connections, trial 3`.
 fn at_point(all: &Context<'_>, point: &PointResult) -> Option<String> {
     let trial = |p: &perbuck_core::compare::TrialPosition| match p.deployment {
