@@ -1,9 +1,13 @@
 //! A contender's bill of materials: priced lines, exact sums, and rounding where the study says so.
 
+mod disputed;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::units::MicroUsd;
+
+pub use disputed::{micros, percent_of};
 
 /// When money is rounded to cents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -95,6 +99,9 @@ pub struct BillLine {
     pub formula: String,
     /// The price of one unit.
     pub unit_price: MicroUsd,
+    /// What another list says that a unit costs; `None` where no list disagrees.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub disputed: Option<MicroUsd>,
     /// What a unit is (`hour`, `GB-month`).
     pub unit: String,
     /// Exact amount of a month.
@@ -207,8 +214,22 @@ pub(crate) mod tests {
         let [item, sku, unit] = ["db", "m", "month"].map(str::to_owned);
         let [formula, price_date, source] = [const { String::new() }; 3];
         let (unit_price, amount) = (MicroUsd(monthly), Some(Amount::Units { units: 1 }));
-        let (monthly, priced, processors) = (unit_price, true, None);
-        BillLine { group, item, sku, formula, unit_price, unit, monthly, amount, priced, price_date, source, processors }
+        let (monthly, priced, processors, disputed) = (unit_price, true, None, None);
+        BillLine {
+            disputed,
+            group,
+            item,
+            sku,
+            formula,
+            unit_price,
+            unit,
+            monthly,
+            amount,
+            priced,
+            price_date,
+            source,
+            processors,
+        }
     }
 
     pub(crate) fn bill_of(lines: impl IntoIterator<Item = BillLine>, round: Rounding) -> Bill {

@@ -7,6 +7,7 @@ mod beside;
 mod builds;
 mod claims;
 mod clock;
+mod disputed;
 mod factors;
 mod findings;
 mod imported;
@@ -23,6 +24,7 @@ mod refusals;
 mod regression;
 mod replay;
 mod result;
+mod stalls;
 mod workload;
 
 use crate::audit::Ground;
@@ -33,6 +35,7 @@ use crate::study::Study;
 pub use beside::{Agreement, Beside, BesideRow};
 pub use builds::other_build;
 pub use claims::{ClaimResult, Outcome};
+pub use disputed::{DisputedPrice, DisputedRatio};
 pub use factors::{FactorChange, FactorResult};
 pub use findings::{
     Cheapest, Control, Kept, KeptPrice, LatencyInterval, Layout, Noise, Objective, ObjectiveLatency, Outlier, Overall,
@@ -50,6 +53,7 @@ pub(crate) use result::first_schema;
 pub use result::{
     Comparison, ContenderResult, Judgement, Latency, PointResult, PricePerformance, Remark, Verdict, Why, WorkloadResult,
 };
+pub use stalls::Stalls;
 use workload::Judged;
 
 /// Why a comparison was refused, and the word that insists on it.

@@ -115,16 +115,31 @@ impl Study {
             let first = !workload.writes() && workloads.iter().filter(shares).any(|w| w.writes());
             let sweep = self.sweep_of(&workload.name);
             for (connections, rate_per_s) in sweep.points().into_iter().filter(|_| trial <= sweep.trials) {
-                let name = |c: &Contender| (c.name.clone(), workload.name.clone());
-                let key = |(contender, workload)| TrialKey { contender, workload, connections, rate_per_s, deployment, trial };
-                let mut side_by_side: Vec<TrialKey> = self.contenders.iter().map(|c| key(name(c))).collect();
-                random.shuffle(&mut side_by_side);
-                block.push((first, side_by_side));
+                let (contender, workload) = (String::new(), workload.name.clone());
+                let point = TrialKey { contender, workload, connections, rate_per_s, deployment, trial };
+                block.push((first, self.side_by_side(&point)));
             }
         }
         random.shuffle(&mut block);
         block.sort_by_key(|(first, _)| !first);
         block.into_iter().flat_map(|(_, point)| point)
+    }
+
+    /// The contenders of a point in the order of its block. Every second block turns the order of the one before it round, in half of the
+    /// cases: where all blocks have one order by chance, a steady drift looks like a difference that never varies, and three blocks have
+    /// one order in a quarter of all studies. Turned round always, intervals of few blocks are too wide (docs/method/intervals.md).
+    fn side_by_side(&self, point: &TrialKey) -> Vec<TrialKey> {
+        let of = point.deployment.map(|d| format!("deployment {d} ")).unwrap_or_default();
+        let name = format!("{of}{} {} {}", point.workload, point.connections, point.rate_per_s.unwrap_or(0));
+        let random = |what: &str, trial: u32| OpRng::new(self.seed.derive(&format!("{what} {name} block {trial}")));
+        let turned = point.trial % 2 == 0 && random("turned", point.trial).below(2) == 0;
+        let mut order: Vec<TrialKey> =
+            self.contenders.iter().map(|c| TrialKey { contender: c.name.clone(), ..point.clone() }).collect();
+        random("order", if turned { point.trial - 1 } else { point.trial }).shuffle(&mut order);
+        if turned {
+            order.reverse();
+        }
+        order
     }
 
     /// Takes the points and the number of trials of an imported study from its trials.

@@ -8,15 +8,18 @@
 //!   Student's interval needs to cover what it says from three blocks on. A bootstrap of so few does not
 //!   (docs/method/intervals.md).
 //! - **Independent.** Trials that were started one by one, or at another time: Welch's interval.
+//! - **The best point.** Its interval is wider by what the choice among points gains ([`choice`]).
 //! - **Deployments.** With two or more, the means of the deployments take the place of the blocks, and the degrees of freedom
 //!   are theirs: trials on one machine tell nothing of the next one.
 
+mod choice;
 mod family;
 mod looks;
 mod outlier;
 mod percentile;
 mod power;
 mod rank;
+mod stall;
 mod variance;
 
 use std::collections::BTreeSet;
@@ -28,10 +31,11 @@ use statrs::distribution::{ContinuousCDF, StudentsT};
 
 pub use family::{deciding_level, holm};
 pub use looks::level_of_each_look;
-pub use outlier::{Label, label_outliers};
+pub use outlier::{Label, label_outliers, median};
 pub use percentile::{Merged, Percentile};
 pub use power::{Extended, Scatter, detectable, detectable_with, power};
 pub use rank::{Rank, rank};
+pub use stall::share_interval;
 pub use variance::{Components, components};
 
 /// A confidence interval.
@@ -93,7 +97,7 @@ pub struct Ratio {
     pub value: f64,
     /// Interval of the ratio; `None` where there are fewer than two blocks, or trials, or a value of zero.
     pub interval: Option<Interval>,
-    /// Standard error of the logarithm of the ratio; 0 where unknown.
+    /// Standard error of the logarithm of the ratio, with what the choice of best points adds; 0 where unknown.
     pub log_error: f64,
     /// Degrees of freedom of that error.
     pub freedom: f64,
@@ -109,6 +113,8 @@ pub struct Estimate {
     /// The relative deviation of other minus base in each of them, named by deployment and block; their mean is 0. Empty where
     /// the two were not measured in blocks.
     pub deviations: Vec<((u32, u32), f64)>,
+    /// By how much the logarithm of the ratio is too high because best points were chosen by the same trials; 0 for a mean of points.
+    pub choice: f64,
 }
 
 /// The mean; `None` of nothing.
@@ -206,7 +212,8 @@ pub fn summary_interval(points: &[Vec<Trial>], how: Summarise, confidence: f64) 
     let units = units(&block_values(&counted(points, how)));
     let n = units.len() as f64;
     let centre = mean(&units).filter(|m| *m > 0.0 && n > 1.0)?;
-    let half = student_quantile(confidence, n - 1.0) * (variance(&units) / n).sqrt() / centre;
+    let error = choice::widened((variance(&units) / n).sqrt() / centre, choice::gain(points, how), n - 1.0, confidence);
+    let half = student_quantile(confidence, n - 1.0) * error;
     Some(Interval { low: value * (-half).exp(), high: value * half.exp() })
 }
 
@@ -214,16 +221,28 @@ pub fn summary_interval(points: &[Vec<Trial>], how: Summarise, confidence: f64) 
 pub fn ratio(base: &[Vec<Trial>], other: &[Vec<Trial>], how: Summarise, confidence: f64, design: Design) -> Option<Estimate> {
     let below = summarise(base, how).filter(|v| *v > 0.0)?;
     let above = summarise(other, how).filter(|v| *v > 0.0)?;
+    let gained = choice::gain(other, how) - choice::gain(base, how);
+    let choice = if how == Summarise::Min { -gained } else { gained };
+    let rule = IntervalRule { confidence, choice };
     let found = match design {
-        Design::Blocks => in_blocks(&counted(base, how), &counted(other, how), confidence),
-        Design::Independent => independent(&counted(base, how), &counted(other, how), above / below, confidence),
+        Design::Blocks => in_blocks(&counted(base, how), &counted(other, how), rule),
+        Design::Independent => independent(&counted(base, how), &counted(other, how), above / below, rule),
     };
     let unknown = Ratio { value: above / below, interval: None, log_error: 0.0, freedom: 0.0 };
-    Some(found.unwrap_or(Estimate { ratio: unknown, units: 1, deviations: Vec::new() }))
+    Some(found.unwrap_or(Estimate { ratio: unknown, units: 1, deviations: Vec::new(), choice }))
+}
+
+/// What makes an interval of an error.
+#[derive(Debug, Clone, Copy)]
+pub struct IntervalRule {
+    /// The share of intervals that hold the truth, from 0 to 1.
+    pub confidence: f64,
+    /// The shift by the choice of best points; see [`Estimate::choice`].
+    pub choice: f64,
 }
 
 /// The ratio over the blocks that hold both sides; `None` for fewer than two.
-fn in_blocks(base: &[&Vec<Trial>], other: &[&Vec<Trial>], confidence: f64) -> Option<Estimate> {
+fn in_blocks(base: &[&Vec<Trial>], other: &[&Vec<Trial>], rule: IntervalRule) -> Option<Estimate> {
     let (base, other) = (block_values(base), block_values(other));
     let named = |t: &Trial| (t.deployment, t.block);
     let both = |t: &&Trial, side: &[Trial]| side.iter().any(|o| named(o) == named(t));
@@ -235,26 +254,27 @@ fn in_blocks(base: &[&Vec<Trial>], other: &[&Vec<Trial>], confidence: f64) -> Op
     if deviations.len() < 2 {
         return None;
     }
-    let ratio = of_deviations(y / x, &deviations.iter().map(|(_, d)| *d).collect::<Vec<_>>(), confidence);
-    Some(Estimate { ratio, units: deviations.len(), deviations })
+    let ratio = of_deviations(y / x, &deviations.iter().map(|(_, d)| *d).collect::<Vec<_>>(), rule);
+    Some(Estimate { ratio, units: deviations.len(), deviations, choice: rule.choice })
 }
 
 /// The ratio whose relative error is the mean of these deviations.
-pub fn of_deviations(value: f64, deviations: &[f64], confidence: f64) -> Ratio {
+pub fn of_deviations(value: f64, deviations: &[f64], rule: IntervalRule) -> Ratio {
     let n = deviations.len() as f64;
-    with_error(value, (variance(deviations) / n).sqrt(), n - 1.0, confidence)
+    with_error(value, (variance(deviations) / n).sqrt(), n - 1.0, rule)
 }
 
-/// The ratio with this error of its logarithm.
-pub(crate) fn with_error(value: f64, log_error: f64, freedom: f64, confidence: f64) -> Ratio {
-    let half = student_quantile(confidence, freedom) * log_error;
+/// The ratio with this error of its logarithm, beside that of the choice.
+pub(crate) fn with_error(value: f64, log_error: f64, freedom: f64, rule: IntervalRule) -> Ratio {
+    let log_error = choice::widened(log_error, rule.choice, freedom, rule.confidence);
+    let half = student_quantile(rule.confidence, freedom) * log_error;
     let interval = Some(Interval { low: value * (-half).exp(), high: value * half.exp() });
     Ratio { value, interval, log_error, freedom }
 }
 
 /// Welch's interval over trials that have nothing to do with each other, with Satterthwaite's degrees of freedom; `None`
 /// where a counted point has a single trial.
-fn independent(base: &[&Vec<Trial>], other: &[&Vec<Trial>], value: f64, confidence: f64) -> Option<Estimate> {
+fn independent(base: &[&Vec<Trial>], other: &[&Vec<Trial>], value: f64, rule: IntervalRule) -> Option<Estimate> {
     let (mut error, mut weighted, mut loose) = (0.0, 0.0, 0.0);
     let mut units = usize::MAX;
     for side in [base, other] {
@@ -273,7 +293,8 @@ fn independent(base: &[&Vec<Trial>], other: &[&Vec<Trial>], value: f64, confiden
         return None;
     }
     let freedom = if weighted > 0.0 { error * error / weighted } else { loose };
-    Some(Estimate { ratio: with_error(value, error.sqrt(), freedom, confidence), units, deviations: Vec::new() })
+    let ratio = with_error(value, error.sqrt(), freedom, rule);
+    Some(Estimate { ratio, units, deviations: Vec::new(), choice: rule.choice })
 }
 
 #[cfg(test)]

@@ -18,6 +18,8 @@ const FEWEST_FOR_INTERVALS: usize = 7;
 /// How far beyond the last point the curve may be read, as a multiple of it.
 const REACH: f64 = 1.5;
 const DRAWS: usize = 500;
+/// Squared relative errors below this are rounding.
+const ROUNDING: f64 = 1e-12;
 /// Steps of a fit; it converges in some ten.
 const STEPS: usize = 100;
 
@@ -46,10 +48,13 @@ pub struct Fit {
     pub kappa: f64,
     /// Intervals of the three; `None` for fewer than seven points.
     pub intervals: Option<FitIntervals>,
-    /// Connections at the top of the curve, √((1−σ)/κ); `None` where it has none, or beyond the reach.
+    /// Connections at the top of the curve, √((1−σ)/κ); `None` for the reason of `no_top`.
     pub connections_max: Option<f64>,
     /// Throughput there.
     pub throughput_max: Option<f64>,
+    /// Why no top is given; `None` where one is, or in a fit of an older version.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub no_top: Option<NoTop>,
     /// Up to so many connections the curve may be read: 1.5 times the last point.
     pub reach: f64,
     /// Root of the mean squared relative error of the points.
@@ -58,6 +63,16 @@ pub struct Fit {
     pub points: usize,
     /// Whether the first of them has a single connection; λ is read off the curve where not.
     pub from_one: bool,
+}
+
+/// Why a curve has no top that may be given.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum NoTop {
+    /// κ is not apart from 0: a curve that only levels off fits the points as well.
+    KappaNotApart,
+    /// It lies beyond the reach.
+    BeyondReach,
 }
 
 /// Intervals of the parameters.
@@ -110,14 +125,21 @@ pub fn fit(points: &[(u32, f64)], confidence: f64, seed: Seed) -> Option<Fit> {
     let (first, last) = (points.first()?.0, points.last()?.0);
     let curve = best_curve(&points)?;
     let reach = REACH * last;
-    let top = curve.top().filter(|n| *n <= reach);
+    let mut intervals = (points.len() >= FEWEST_FOR_INTERVALS).then(|| intervals(&points, &curve, reach, confidence, seed));
+    let apart = intervals.is_none_or(|i| i.kappa.low > 0.0) && kappa_apart(&points, &curve, confidence);
+    let top = curve.top().filter(|n| apart && *n <= reach);
+    if let Some(found) = intervals.as_mut().filter(|_| top.is_none()) {
+        found.connections_max = None;
+    }
+    let no_top = if apart { NoTop::BeyondReach } else { NoTop::KappaNotApart };
     Some(Fit {
         lambda: curve.log_lambda.exp(),
         sigma: curve.sigma,
         kappa: curve.kappa,
-        intervals: (points.len() >= FEWEST_FOR_INTERVALS).then(|| intervals(&points, &curve, reach, confidence, seed)),
+        intervals,
         connections_max: top,
         throughput_max: top.map(|n| curve.at(n)),
+        no_top: top.is_none().then_some(no_top),
         reach,
         error: (curve.squares(&points) / points.len() as f64).sqrt(),
         points: points.len(),
@@ -168,6 +190,17 @@ fn best_curve(points: &[(f64, f64)]) -> Option<Curve> {
     }
     let edges = [[true, true, false], [true, false, true], [true, false, false]];
     edges.into_iter().filter_map(fitted).min_by(|a, b| a.1.total_cmp(&b.1)).map(|(c, _)| c)
+}
+
+/// Whether the points tell that κ is not 0: the best curve without it has so much larger squares that an F test at the confidence
+/// rejects it (Bates and Watts 1988). It needs no intervals, so it also holds for few points.
+fn kappa_apart(points: &[(f64, f64)], curve: &Curve, confidence: f64) -> bool {
+    let freedom = points.len() as f64 - 3.0;
+    let flat = [[true, true, false], [true, false, false]].into_iter().filter_map(|free| levenberg_marquardt(points, free));
+    let without = flat.filter(|(c, _)| c.sigma >= 0.0).map(|(_, squares)| squares).fold(f64::INFINITY, f64::min);
+    let squares = curve.squares(points);
+    let needed = stats::student_quantile(confidence, freedom).powi(2) * squares / freedom;
+    without > ROUNDING && without - squares > needed
 }
 
 /// Levenberg (1944) and Marquardt's (1963) method from the curve through the first point; `free` says which of the three

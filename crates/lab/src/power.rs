@@ -80,10 +80,9 @@ impl Power {
         let scatters = match &seen {
             Some(seen) => scatters(study, &seen.comparison),
             // Two contenders scatter alike, so that their difference scatters √2 times as much.
-            None => ASSUMED
-                .iter()
-                .map(|s| (format!("scatter of {}", percent(*s)), known(*s * std::f64::consts::SQRT_2)))
-                .collect(),
+            None => {
+                ASSUMED.iter().map(|s| (format!("scatter of {}", percent(*s)), known(*s * std::f64::consts::SQRT_2))).collect()
+            }
         };
         if let Some(root) = pilot.filter(|_| scatters.is_empty()) {
             let message = format!("{} has no ratio of a contender and a workload of this study", root.display());

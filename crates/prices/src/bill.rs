@@ -100,6 +100,8 @@ pub(crate) struct Draft<'a> {
     pub(crate) sku: String,
     pub(crate) formula: String,
     pub(crate) unit_price: MicroUsd,
+    /// The price of another list.
+    pub(crate) disputed: Option<MicroUsd>,
     pub(crate) unit: String,
     /// How many units a month; wide enough for every product of what a study can say.
     pub(crate) units: i128,
@@ -112,7 +114,19 @@ impl<'a> Draft<'a> {
     /// A priced line of nothing yet.
     pub(crate) fn new(study_line: usize, group: LineGroup, item: &'a str, origin: (String, String)) -> Self {
         let (sku, formula, unit) = (String::new(), String::new(), String::new());
-        Self { study_line, group, item, sku, formula, unit_price: MicroUsd(0), unit, units: 0, priced: true, origin }
+        Self {
+            study_line,
+            group,
+            item,
+            sku,
+            formula,
+            unit_price: MicroUsd(0),
+            disputed: None,
+            unit,
+            units: 0,
+            priced: true,
+            origin,
+        }
     }
 }
 
@@ -141,6 +155,7 @@ impl BillContext<'_> {
             sku: draft.sku,
             formula: draft.formula,
             unit_price: draft.unit_price,
+            disputed: draft.disputed,
             unit: draft.unit,
             monthly: MicroUsd(amount as i64),
             // Units beyond this range cost more than a billion dollars at any price but zero.
@@ -209,7 +224,10 @@ impl BillContext<'_> {
                 }
             },
             Payment::OnDemand | Payment::Own(_) => {
+                let lines = self.lines.len();
                 self.machine_line(node, instance.usd_per_hour, "", origin, Some(instance));
+                // Lists disagree on this price alone, not on those of spot and commitments.
+                self.lines.iter_mut().skip(lines).for_each(|line| line.disputed = instance.origin.disputed());
             }
         }
     }

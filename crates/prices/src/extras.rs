@@ -1,7 +1,7 @@
 //! The lines of a bill that are no machines and volumes: fees, traffic, licences, support, and discounts on what stands above.
 
-use perbuck_core::bill::{Amount, BillLine, LineGroup};
-use perbuck_core::exact::{Exact, Mode};
+use perbuck_core::bill::{Amount, BillLine, LineGroup, micros, percent_of};
+use perbuck_core::exact::Exact;
 use perbuck_core::study::{Discount, Fee, FeeTerms, Node, Traffic, TrafficAmount};
 use perbuck_core::units::{MicroUsd, unit_price_text};
 
@@ -83,7 +83,7 @@ impl BillContext<'_> {
     /// One line for each tier that the units reach.
     #[allow(clippy::too_many_arguments, reason = "a line of a bill has as many parts")]
     fn tiered(&mut self, line: usize, group: LineGroup, name: &str, listed: &Listed, units: u64, count: u64, amount: &str) {
-        for (_, part, usd) in by_tier((0, listed.usd), &listed.tiers, units) {
+        for (start, part, usd) in by_tier((0, listed.usd), &listed.tiers, units) {
             let of = if listed.tiers.is_empty() { String::new() } else { format!("{part} of ") };
             self.push(Draft {
                 sku: listed.item.clone(),
@@ -91,6 +91,8 @@ impl BillContext<'_> {
                 unit_price: usd,
                 unit: listed.unit.clone(),
                 units: i128::from(part) * i128::from(count),
+                // A dispute is about the first tier.
+                disputed: listed.origin.disputed().filter(|_| start == 0),
                 ..Draft::new(line, group, name, listed.origin.dated())
             });
         }
@@ -99,7 +101,7 @@ impl BillContext<'_> {
     /// A percentage of what stands on the bill so far, at least some amount; rounded to the micro-dollar.
     fn share(&mut self, fee: &Fee, percent: Exact, at_least: Option<MicroUsd>) {
         let base: i64 = self.lines.iter().filter(|l| l.priced && l.group != LineGroup::Support).map(|l| l.monthly.0).sum();
-        let Some(amount) = share_of(base, percent) else {
+        let Some(amount) = percent_of(base, percent) else {
             let message = format!("`{}` comes to an amount that does not fit", fee.name);
             self.problem(fee.line, message, "check its percentage".to_owned());
             return;
@@ -156,7 +158,7 @@ impl BillContext<'_> {
     pub(crate) fn discount(&mut self, discount: &Discount) {
         for group in &discount.of {
             let base: i64 = self.lines.iter().filter(|l| l.priced && l.group == *group).map(|l| l.monthly.0).sum();
-            let Some(off) = share_of(base, discount.percent).filter(|off| *off > 0) else { continue };
+            let Some(off) = percent_of(base, discount.percent).filter(|off| *off > 0) else { continue };
             let source = if discount.source.is_empty() {
                 format!("{}, line {}", self.study_file, discount.line)
             } else {
@@ -168,6 +170,7 @@ impl BillContext<'_> {
                 sku: format!("discount on {}", group.label()),
                 formula: format!("−{} % of {}", discount.percent, unit_price_text(MicroUsd(base))),
                 unit_price: MicroUsd(-off),
+                disputed: None,
                 unit: "month".to_owned(),
                 monthly: MicroUsd(-off),
                 amount: Some(Amount::Discount { percent: discount.percent.digits() }),
@@ -194,18 +197,6 @@ impl BillContext<'_> {
             ..Draft::new(node.line, LineGroup::Compute, &node.role, origin)
         });
     }
-}
-
-/// A percentage of micro-dollars, rounded half away from zero to whole ones; `None` where it does not fit.
-fn share_of(base: i64, percent: Exact) -> Option<i64> {
-    let amount = Exact::fraction(base.into(), MICROS * 100).ok()?.times(percent).ok()?;
-    micros(amount)
-}
-
-/// Dollars as micro-dollars.
-fn micros(usd: Exact) -> Option<i64> {
-    let rounded = usd.times(Exact::whole(MICROS)).ok()?.rounded(0, Mode::HalfUp).ok()?;
-    i64::try_from(rounded.to_whole()?).ok()
 }
 
 #[cfg(test)]

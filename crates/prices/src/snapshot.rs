@@ -295,6 +295,14 @@ pub enum Doubt {
 }
 
 impl Origin {
+    /// The price of another list, where lists disagree.
+    pub(crate) fn disputed(&self) -> Option<MicroUsd> {
+        match self.doubt {
+            Some(Doubt::Disputed(other)) => Some(other),
+            Some(Doubt::Inferred) | None => None,
+        }
+    }
+
     /// Its date, and its source as a bill prints it.
     pub(crate) fn dated(&self) -> (String, String) {
         (self.date.clone(), self.text())

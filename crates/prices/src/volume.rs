@@ -66,6 +66,7 @@ impl BillContext<'_> {
             sku: volume.kind.clone(),
             formula: format!("{} × {} {unit} × {}", pieces(node, volume), volume.size_gb, unit_price_text(usd)),
             unit_price: usd,
+            disputed: origin.disputed(),
             unit: format!("{unit}-month"),
             units: number(node, volume) * i128::from(volume.size_gb),
             priced: node.priced,
@@ -152,6 +153,7 @@ impl BillContext<'_> {
             }
         };
         self.push(Draft {
+            disputed: price.origin.disputed(),
             sku,
             formula,
             unit_price: price.usd_per_gb_month,

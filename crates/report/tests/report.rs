@@ -8,7 +8,10 @@ mod open_loop;
 mod phases;
 
 use common::{golden, without_data};
+use perbuck_core::compare::compare;
+use perbuck_core::run_record::Flag;
 use perbuck_core::study::Study;
+use perbuck_core::units::MicroUsd;
 use perbuck_report::text::Screen;
 use perbuck_report::{ReportModel, html, markdown, model, text};
 
@@ -144,6 +147,35 @@ const HOSTILE: &[&str] = &[
 ];
 
 #[test]
+fn stalls_and_disputed_prices_stand_beside_what_they_concern() {
+    let study = common::study();
+    let mut records = common::records(&study);
+    let stalls = |r: &&mut perbuck_core::run_record::RunRecord| {
+        (r.key.contender.as_str(), r.key.workload.as_str(), r.key.connections, r.key.trial) == ("arm", "points", 800, 2)
+    };
+    records.iter_mut().filter(stalls).for_each(|r| r.flags.push(Flag::Gap { total_ms: 60_000 }));
+    let mut bills = common::bills();
+    let arm = bills.iter_mut().find(|b| b.contender == "arm" && b.region == "us-west-2").unwrap();
+    arm.lines[0].disputed = Some(MicroUsd(arm.lines[0].unit_price.0 * 2));
+    let comparison = compare(&study, &records, &bills, &["client-limited".to_owned()]).unwrap();
+    let told = text::verdicts(&study, &comparison, Screen::default()).split_whitespace().collect::<Vec<_>>().join(" ");
+    for expected in [
+        "Arm (Graviton2) stalled on points in 1 of 15 trials (800 connections, trial 2): 0.17 % to 32 % of its trials may stall.",
+        "14 trials without a stall cannot exclude that up to 19 % of trials stall (95 %).",
+        "Arm (Graviton2) stalled on points in 1 of 15 trials: its intervals there do not hold.",
+        "Lists disagree on prices in us-west-2: verdicts on work per dollar depend on which price is right.",
+        "Arm (Graviton2) on small: ",
+        "the verdict depends on which price is right",
+    ] {
+        assert!(told.contains(expected), "{expected}: {told}");
+    }
+    let bills = text::bills(&study, &comparison.bills, Screen::default());
+    assert!(bills.contains("60 months by disputed prices"), "{bills}");
+    let page = markdown::render(&model(&study, &comparison, &records));
+    assert!(page.contains("(1 of 3 stalled)") && page.contains("(a trial stalled)"));
+}
+
+#[test]
 fn hostile_names_stay_names() {
     let giant = "x".repeat(10_000);
     let records = common::records(&common::study());
@@ -200,11 +232,11 @@ fn check_hostile(study: &Study, report: &ReportModel, name: &str) {
 #[test]
 fn a_study_without_trials_or_prices_still_reports() {
     let study = common::study();
-    let priced = perbuck_core::compare::compare(&study, &[], &common::bills(), &[]).unwrap();
+    let priced = compare(&study, &[], &common::bills(), &[]).unwrap();
     let report = model(&study, &priced, &[]);
     assert!(report.brief.caveats[0].contains("prices only"), "{:?}", report.brief);
     assert!(html::render(&report).contains("figure-cost"));
-    let bare = perbuck_core::compare::compare(&study, &[], &[], &[]).unwrap();
+    let bare = compare(&study, &[], &[], &[]).unwrap();
     let report = model(&study, &bare, &[]);
     for made in [html::render(&report), markdown::render(&report), text::render(&report, Screen::default())] {
         assert!(made.contains("nothing is priced"));

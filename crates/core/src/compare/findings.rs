@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::disputed::DisputedRatio;
 use super::result::{Judgement, Verdict};
 use crate::stats::{self, Interval, Ratio};
 use crate::units::MicroUsd;
@@ -89,7 +90,7 @@ pub struct ObjectiveLatency {
     pub interval: Option<Interval>,
     /// Whether it keeps the objective. A rate that was not kept keeps none.
     pub kept: bool,
-    /// Whether its whole interval does.
+    /// Whether its whole interval does, and no trial stalled, where the interval does not hold.
     pub surely: bool,
 }
 
@@ -113,6 +114,9 @@ pub struct OverallPrice {
     pub region: String,
     /// Against the baseline.
     pub value_for_money: Judgement,
+    /// The same over the prices that lists disagree on; `None` where they agree.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub disputed: Option<DisputedRatio>,
 }
 
 /// What a workload says under the latency objective of the study.

@@ -4,13 +4,14 @@
 
 use std::collections::BTreeSet;
 
+use super::disputed;
 use super::findings::{Overall, OverallPrice};
 use super::judge::{Basis, judgement};
 use super::looks;
 use super::workload::{Judged, cheaper_by, scaled};
 use crate::bill::Bill;
 use crate::metric::Better;
-use crate::stats::{self, Estimate, Ratio};
+use crate::stats::{self, Estimate, IntervalRule, Ratio};
 use crate::study::Study;
 
 /// Each rival over all workloads; nothing for a single workload, or where one of them cannot be compared.
@@ -28,7 +29,11 @@ pub(super) fn overall(study: &Study, workloads: &[Judged], bills: &[Bill], deplo
         let judged = |ratio: Ratio| judgement(ratio, &study.decision, basis, None);
         let price = |bill: &Bill| {
             let times = cheaper_by(study, bills, bill)?;
-            Some(OverallPrice { region: bill.region.clone(), value_for_money: judged(scaled(ratio, times)) })
+            Some(OverallPrice {
+                region: bill.region.clone(),
+                value_for_money: judged(scaled(ratio, times)),
+                disputed: disputed::ratio_of(study, bills, bill, ratio, basis),
+            })
         };
         Some(Overall {
             contender: contender.clone(),
@@ -52,16 +57,19 @@ pub(super) fn weighed(parts: &[(f64, Estimate)], confidence: f64) -> (Ratio, usi
     let Some(shared) = parts.iter().map(|(_, e)| names(e)).reduce(|a, b| a.intersection(&b).copied().collect()) else {
         return unknown;
     };
+    let rule = IntervalRule { confidence, choice: parts.iter().map(|(w, e)| w * e.choice).sum() };
     if shared.len() > 1 {
         // A block holds all workloads, so what it does to them is in one deviation.
         let at = |e: &Estimate, name: &(u32, u32)| e.deviations.iter().find(|(n, _)| n == name).map_or(0.0, |(_, d)| *d);
         let deviations: Vec<f64> = shared.iter().map(|name| parts.iter().map(|(w, e)| w * at(e, name)).sum()).collect();
-        return (stats::of_deviations(value, &deviations, confidence), shared.len());
+        return (stats::of_deviations(value, &deviations, rule), shared.len());
     }
+    // The errors of these ratios hold what choices add to them.
+    let rule = IntervalRule { choice: 0.0, ..rule };
     let part = |(w, e): &(f64, Estimate)| (w * e.ratio.log_error).powi(2);
     let error: f64 = parts.iter().map(part).sum();
     let weighted: f64 = parts.iter().map(|p| part(p).powi(2) / p.1.ratio.freedom.max(1.0)).sum();
     let freedom = if weighted > 0.0 { error * error / weighted } else { 1.0 };
     let units = parts.iter().map(|(_, e)| e.units).min().unwrap_or(1);
-    (stats::with_error(value, error.sqrt(), freedom, confidence), units)
+    (stats::with_error(value, error.sqrt(), freedom, rule), units)
 }

@@ -14,6 +14,9 @@ use crate::stats::{self, Design, Merged, Summarise, Trial};
 use crate::study::{Contender, Slo, Study};
 use crate::units::total;
 
+/// Of fewer trials no outliers are shown: two of three are near each other by chance.
+const FEWEST_FOR_OUTLIERS: usize = 5;
+
 impl PointResult {
     /// Its values with their positions in the design.
     pub fn trials(&self) -> Vec<Trial> {
@@ -114,6 +117,11 @@ fn measured(study: &Study, contender: &str, level: u32, trials: &[&RunRecord], m
         let record = trials.iter().find(|r| position(r) == outlier.position);
         outlier.causes = record.map(|r| r.flags.iter().map(Flag::text).collect()).unwrap_or_default();
     }
+    let stood_still = |r: &&&RunRecord| {
+        let long = |total_ms: u64| total_ms as f64 * 1e6 > study.decision.margin * r.load.duration_ns as f64;
+        r.flags.iter().any(|f| matches!(f, Flag::Gap { total_ms } if long(*total_ms)))
+    };
+    point.stalled = trials.iter().filter(stood_still).map(|r| position(r)).collect();
     // Percentiles of some of the trials are not those of the point.
     let partly = trials.iter().any(|r| r.imported.is_some() && !r.has_latency());
     let merged = if partly { Merged::default() } else { merged };
@@ -143,7 +151,8 @@ pub(super) fn of_values(
         modified_z: l.modified_z,
         causes: Vec::new(),
     };
-    let outliers = stats::label_outliers(&values).into_iter().map(label).collect();
+    let labels = if values.len() < FEWEST_FOR_OUTLIERS { Vec::new() } else { stats::label_outliers(&values) };
+    let outliers = labels.into_iter().map(label).collect();
     let mut point = PointResult { contender: contender.to_owned(), level, values, positions, outliers, ..PointResult::default() };
     let trials = point.trials();
     point.mean = stats::mean(&stats::units(&trials));

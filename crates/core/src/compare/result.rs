@@ -6,11 +6,13 @@ use serde_json::Value;
 
 use super::beside::Beside;
 use super::claims::ClaimResult;
+use super::disputed::DisputedPrice;
 use super::factors::FactorResult;
 use super::findings::{LatencyInterval, Layout, Noise, Objective, ObjectiveLatency, Outlier, Overall, TrialPosition, Without};
 use super::looks::Looks;
 use super::models::Models;
 use super::rates::{KindResult, PointRates};
+use super::stalls::Stalls;
 use crate::bill::Bill;
 use crate::metric::{Metric, named};
 use crate::stats::{Interval, Rank, Ratio};
@@ -176,6 +178,10 @@ pub struct PointResult {
     /// Trials that lie apart; they count in the mean and in the ratio.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub outliers: Vec<Outlier>,
+    /// Trials that stalled: far on the bad side of the others, or with a gap, by more than the margin. Where there are some, the
+    /// intervals of the point do not hold.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stalled: Vec<TrialPosition>,
     /// What the point would say without outliers, its own and the baseline's; `None` where neither has any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub without: Option<Without>,
@@ -226,6 +232,9 @@ pub struct ContenderResult {
     pub interval: Option<Interval>,
     /// Against the baseline; `None` for the baseline itself and for an A/A control.
     pub throughput: Option<Judgement>,
+    /// How often its trials stalled; `None` for fewer than two trials.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stalls: Option<Stalls>,
     /// How throughput grows with connections; `None` in open loop.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scalability: Option<Scalability>,
@@ -250,6 +259,9 @@ pub struct PricePerformance {
     pub usd_per_unit_interval: Option<Interval>,
     /// Work per dollar against the baseline; `None` for the baseline itself or without cost.
     pub value_for_money: Option<Judgement>,
+    /// The cost, and work per dollar, over the prices that lists disagree on; `None` where they agree.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub disputed: Option<DisputedPrice>,
     /// The same cost and throughput by other models; `None` without throughput or cost.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub models: Option<Models>,

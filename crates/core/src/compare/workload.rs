@@ -1,12 +1,13 @@
 //! What the points of a workload say together: one value for each contender, its ratio to the baseline, its price.
 
+use super::disputed::disputed;
 use super::findings::Noise;
 use super::judge::{self, Basis, judgement};
 use super::looks;
 use super::objective;
 use super::points;
 use super::result::{ContenderResult, PointResult, PricePerformance, WorkloadResult};
-use super::{Refusal, models};
+use super::{Refusal, models, stalls};
 use crate::bill::Bill;
 use crate::metric::{Better, Metric, TPS};
 use crate::run_record::RunRecord;
@@ -116,6 +117,7 @@ pub(super) fn judged(
         result.contenders.push(found);
     }
     result.points = points;
+    stalls::fill(&mut result, &study.decision);
     models::fill(&mut result, &study.baseline().name, bills);
     result.objective = objective::objective(study, &result, bills);
     Judged { result, weight: spec.weight, estimates }
@@ -157,7 +159,7 @@ impl WorkloadContext<'_> {
         let (sold, estimate) = if self.better == Better::Higher { ((value, interval), estimate) } else { ((None, None), None) };
         let (contender, control_of) = (who.name.clone(), who.control_of.clone());
         let price = self.prices(&who.name, sold, estimate);
-        ContenderResult { contender, control_of, value, interval, throughput, scalability: None, price }
+        ContenderResult { contender, control_of, value, interval, throughput, stalls: None, scalability: None, price }
     }
 
     fn prices(&self, of: &str, sold: (Option<f64>, Option<Interval>), estimate: Option<(Ratio, Basis)>) -> Vec<PricePerformance> {
@@ -178,6 +180,7 @@ impl WorkloadContext<'_> {
                 usd_per_unit_interval: interval.filter(|i| i.low > 0.0).map(turned),
                 value_for_money: against
                     .map(|((ratio, basis), times)| judgement(scaled(ratio, times), &self.study.decision, basis, None)),
+                disputed: disputed(self.study, self.bills, bill, estimate),
                 models: None,
             }
         };
@@ -204,9 +207,14 @@ fn scalability(study: &Study, spec: &WorkloadSpec, contender: &str, points: &[Po
 
 /// The baseline's cost in the same region over that of a bill; `None` where one of them is free or not there.
 pub(super) fn cheaper_by(study: &Study, bills: &[Bill], bill: &Bill) -> Option<f64> {
-    let base = bills.iter().find(|b| b.contender == study.baseline().name && b.region == bill.region)?;
+    let base = bill_of_baseline(study, bills, bill)?;
     let (base, mine) = (base.horizon_total().as_usd_f64(), bill.horizon_total().as_usd_f64());
     (base > 0.0 && mine > 0.0).then(|| base / mine)
+}
+
+/// The baseline's bill in the same region.
+pub(super) fn bill_of_baseline<'b>(study: &Study, bills: &'b [Bill], bill: &Bill) -> Option<&'b Bill> {
+    bills.iter().find(|b| b.contender == study.baseline().name && b.region == bill.region)
 }
 
 /// A ratio times a constant that has no error.

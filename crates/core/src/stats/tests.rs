@@ -2,6 +2,8 @@
 
 use super::*;
 
+const RULE: IntervalRule = IntervalRule { confidence: 0.95, choice: 0.0 };
+
 fn blocks(values: &[f64]) -> Vec<Trial> {
     values.iter().zip(1..).map(|(value, block)| Trial { deployment: 1, block, value: *value }).collect()
 }
@@ -106,7 +108,7 @@ fn the_detectable_difference_is_that_of_the_textbook_where_the_scatter_is_known(
     let known = |n: f64| 2.8016 / n.sqrt();
     let found = |n: f64| {
         let (log_error, freedom) = (0.01 / n.sqrt(), n - 1.0);
-        detectable(&with_error(1.0, log_error, freedom, 0.95), 0.95, 0.03).unwrap().ln_1p() - 0.03f64.ln_1p()
+        detectable(&with_error(1.0, log_error, freedom, RULE), 0.95, 0.03).unwrap().ln_1p() - 0.03f64.ln_1p()
     };
     assert!((found(1000.0) / 0.01 / known(1000.0) - 1.0).abs() < 0.003, "{}", found(1000.0));
     let cohen = [(5.0, 1.682), (10.0, 0.9956), (20.0, 0.6604)];
@@ -126,7 +128,7 @@ fn without_a_difference_another_study_decides_as_often_as_its_interval_misses() 
 #[test]
 fn the_chance_of_more_trials_grows_where_the_ratio_is_apart_and_not_at_the_edge() {
     let chance = |value: f64, more: u32| {
-        let ratio = with_error(value, 0.02, 4.0, 0.95);
+        let ratio = with_error(value, 0.02, 4.0, RULE);
         Extended { ratio: &ratio, units: 5, confidence: 0.95, margin: 0.03 }.chance(more)
     };
     assert_eq!(chance(1.1, 0), 0.0);
@@ -139,7 +141,7 @@ fn the_chance_of_more_trials_grows_where_the_ratio_is_apart_and_not_at_the_edge(
 #[test]
 fn the_deciding_level_is_the_confidence_that_just_decides() {
     for (value, margin) in [(1.10, 0.03), (0.85, 0.03), (1.0, 0.05), (1.04, 0.05)] {
-        let found = with_error(value, 0.01, 4.0, 0.95);
+        let found = with_error(value, 0.01, 4.0, RULE);
         let level = deciding_level(&found, margin).unwrap();
         let at = |confidence: f64| {
             let half = student_quantile(confidence, 4.0) * 0.01;
@@ -161,14 +163,26 @@ fn holm_stops_at_the_first_that_fails() {
 }
 
 #[test]
-fn outliers_are_those_that_both_rules_name() {
+fn outliers_lie_beyond_the_critical_modified_z() {
     let labels = label_outliers(&[100.0, 101.0, 99.0, 100.5, 60.0, 99.5]);
     assert_eq!(labels.len(), 1);
     assert!(labels[0].index == 4 && labels[0].modified_z < -20.0, "{labels:?}");
     assert!(label_outliers(&[100.0, 101.0, 99.0, 100.0, 103.0]).is_empty());
+    // Two of ten do not hide each other.
+    let ten = [100.0, 70.0, 101.0, 99.0, 100.5, 69.0, 99.5, 100.2, 98.9, 101.2];
+    assert_eq!(label_outliers(&ten).iter().map(|l| l.index).collect::<Vec<_>>(), [1, 5]);
     // Not enough data, and no scatter at all.
-    assert!(label_outliers(&[1.0, 1.0, 1.0, 9.0]).is_empty() && label_outliers(&[5.0; 8]).is_empty());
+    assert!(label_outliers(&[1.0, 9.0]).is_empty() && label_outliers(&[5.0; 8]).is_empty());
     assert_eq!(label_outliers(&[5.0, 5.0, 5.0, 5.0, 5.0, 9.0]).len(), 1);
+}
+
+#[test]
+fn a_share_of_trials_has_clopper_and_pearsons_interval() {
+    // 0 of 10: 1 − 0.05^(1/10) = 0.2589. 1 of 10: 0.0025 to 0.4450, as in the tables.
+    let (none, one, all) = (share_interval(0, 10, 0.95), share_interval(1, 10, 0.95), share_interval(3, 3, 0.95));
+    assert!(none.low == 0.0 && (none.high - 0.2589).abs() < 1e-4, "{none:?}");
+    assert!((one.low - 0.0025).abs() < 1e-4 && (one.high - 0.4450).abs() < 1e-4, "{one:?}");
+    assert!((all.low - 0.2924).abs() < 1e-4 && all.high == 1.0, "{all:?}");
 }
 
 #[test]

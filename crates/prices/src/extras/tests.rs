@@ -172,7 +172,7 @@ proptest! {
 
     #[test]
     fn a_share_is_rounded_once_to_the_micro_dollar(base in 0i64..1_000_000_000_000_000, percent in 0i128..10_000) {
-        let share = share_of(base, Exact::fraction(percent, 100).unwrap()).unwrap();
+        let share = percent_of(base, Exact::fraction(percent, 100).unwrap()).unwrap();
         let twice = i128::from(base) * percent * 2;
         prop_assert!((i128::from(share) * 20_000 - twice).abs() <= 10_000, "{share}");
     }

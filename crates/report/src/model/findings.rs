@@ -4,10 +4,10 @@
 use perbuck_core::compare::{ContenderResult, Judgement, Kept, Noise, Outlier, PointResult, Verdict, WorkloadResult};
 use perbuck_core::stats::Interval;
 use perbuck_core::units::{duration_text, thousands};
-use perbuck_core::usl::Fit;
+use perbuck_core::usl::{Fit, NoTop};
 
 use super::verdicts::{ratio_cell, verdict_cell};
-use super::{Context, ordinal, paragraph};
+use super::{Context, doubts, ordinal, paragraph};
 use crate::document::{Block, Cell, RowKind, Table};
 use crate::escape::clean;
 use crate::number::{
@@ -68,12 +68,16 @@ fn overall(all: &Context<'_>) -> Option<Table> {
     let caption = format!("All workloads: geometric mean of the ratios to {}, {weights}", all.base_label());
     let mut table = Table::new(caption, "Contender | What | #Ratio to baseline | Verdict");
     for o in overall {
-        let mut row = |what: String, j: &Judgement| {
-            table.add([all.label(&o.contender).into(), what.into(), ratio_cell(&j.ratio), verdict_cell(j, true)]);
+        let mut row = |what: String, j: &Judgement, doubt: &str| {
+            let verdict = doubts::with_note(verdict_cell(j, true), doubt);
+            table.add([all.label(&o.contender).into(), what.into(), ratio_cell(&j.ratio), verdict]);
         };
-        row("throughput".to_owned(), &o.throughput);
+        row("throughput".to_owned(), &o.throughput, "");
         let prices = o.price.iter().filter(|p| !all.comparison.price_cancels(&p.region));
-        prices.for_each(|p| row(format!("work per dollar, {}", clean(&p.region)), &p.value_for_money));
+        for p in prices {
+            let ends = p.disputed.as_ref().map(|d| format!("by list {}", doubts::ends(d))).unwrap_or_default();
+            row(format!("work per dollar, {}", clean(&p.region)), &p.value_for_money, &ends);
+        }
     }
     Some(table)
 }
@@ -171,8 +175,8 @@ fn ranks(all: &Context<'_>) -> Table {
     table
 }
 
-const OUTLIERS: &str =
-    "Outliers lie beyond Tukey's fences with a modified z above 3.5. They count in every number of this report.";
+const OUTLIERS: &str = "Outliers lie far from the median, in robust standard deviations (modified z). A point of normal trials has one in 5 % of cases. They \
+     count in every number of this report.";
 
 fn outliers(all: &Context<'_>) -> Table {
     let heads = "Workload | Contender | Trial | #Value | #Modified z | Cause on record | #Mean with and without | \
@@ -232,6 +236,7 @@ fn fitted(fit: Option<&Fit>) -> [Cell; 5] {
     let part = |of: fn(&perbuck_core::usl::FitIntervals) -> Interval| f.intervals.as_ref().map(of);
     let top = match f.connections_max {
         Some(n) => noted(n, f.intervals.and_then(|i| i.connections_max)),
+        None if f.no_top == Some(NoTop::KappaNotApart) => Cell::noted("none", "κ is not apart from 0"),
         None => Cell::new(format!("none up to {}", fixed(f.reach, 0))),
     };
     let mut lambda = noted(f.lambda, part(|i| i.lambda));

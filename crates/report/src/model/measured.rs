@@ -123,6 +123,9 @@ pub(super) fn latency(all: &Context<'_>) -> Vec<Block> {
     blocks
 }
 
+/// The column of p99.
+const P99: usize = 6;
+
 /// The table that articles print: transactions and statements per second with the latency of each point.
 fn latency_table(all: &Context<'_>, w: &WorkloadResult) -> Table {
     let caption = format!("{}: throughput, and {} of all trials together", clean(&w.workload), time_from(all.study));
@@ -143,7 +146,13 @@ fn latency_table(all: &Context<'_>, w: &WorkloadResult) -> Table {
         let times = [l.p50_ns, l.p95_ns, l.p99_ns, l.max_ns].map(time);
         let numbers = [tps, qps].into_iter().chain(times).map(or_absent);
         let names = [thousands(level.into()), all.label(name)];
-        table.add(names.into_iter().chain(numbers).chain([point.values.len().to_string()]));
+        let mut row: Vec<Cell> =
+            names.into_iter().chain(numbers).chain([point.values.len().to_string()]).map(Cell::new).collect();
+        if !point.stalled.is_empty() {
+            // Whether its p99 is that of stalls depends on how many of so few trials stalled.
+            row[P99].note = format!("{} of {} stalled", point.stalled.len(), point.values.len());
+        }
+        table.add(row);
     }
     table
 }

@@ -5,6 +5,7 @@ mod brief;
 mod conclusions;
 mod conformance;
 mod distribution;
+mod doubts;
 mod environment;
 mod figures;
 mod findings;

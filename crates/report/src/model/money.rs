@@ -89,6 +89,10 @@ fn group_table(study: &Study, bills: &[Bill]) -> Table {
     row(&mut table, RowKind::Total, "month", ordered.iter().map(|b| b.monthly().to_string()));
     let months = ordered.first().map_or(0, |b| b.horizon_months);
     row(&mut table, RowKind::Total, &format!("{months} months"), ordered.iter().map(|b| b.horizon_total().to_string()));
+    if ordered.iter().any(|b| b.disputed_total().is_some()) {
+        let range = |b: &&Bill| or_absent(b.disputed_total().map(|(low, high)| format!("{low}–{high}")));
+        row(&mut table, RowKind::Plain, &format!("{months} months by disputed prices"), ordered.iter().map(range));
+    }
     difference_row(study, &ordered, &mut table);
     table
 }

@@ -1,9 +1,9 @@
 //! The tables of verdicts.
 
-use perbuck_core::compare::{ContenderResult, Judgement, PricePerformance, Verdict, Why, WorkloadResult};
+use perbuck_core::compare::{ContenderResult, DisputedRatio, Judgement, PricePerformance, Verdict, Why, WorkloadResult};
 use perbuck_core::stats::{Interval, Ratio};
 
-use super::{Context, conclusions, figures, findings, forest, paragraph, rule_text, summary_text};
+use super::{Context, conclusions, doubts, figures, findings, forest, paragraph, rule_text, summary_text};
 use crate::document::{Block, Cell, Table, Tone};
 use crate::escape::clean;
 use crate::number::{
@@ -105,6 +105,7 @@ pub(super) fn section(all: &Context<'_>) -> Vec<Block> {
 pub(crate) fn verdict_blocks(all: &Context<'_>) -> Vec<Block> {
     let mut blocks =
         vec![paragraph(rule_text(&all.comparison.decision, all.comparison.looks.as_ref())), Block::Table(throughput_table(all))];
+    blocks.extend(doubts::stalled(all));
     if all.study.sweep.is_open() {
         blocks.push(Block::Note(OFFERED.to_owned()));
     }
@@ -113,7 +114,8 @@ pub(crate) fn verdict_blocks(all: &Context<'_>) -> Vec<Block> {
             blocks.push(Block::Note(format!("On prices: {}", clean(&all.study.price.note))));
         }
         let (same, differ): (Vec<&str>, Vec<&str>) = all.regions().into_iter().partition(|r| all.comparison.price_cancels(r));
-        blocks.extend(differ.iter().map(|r| Block::Table(price_table(all, r))));
+        let priced = |r: &&str| [Some(Block::Table(price_table(all, r))), doubts::disputed(all, r)];
+        blocks.extend(differ.iter().flat_map(priced).flatten());
         if !same.is_empty() {
             let regions = list(&same.iter().map(|r| clean(r)).collect::<Vec<_>>());
             blocks.push(paragraph(format!(
@@ -126,6 +128,7 @@ pub(crate) fn verdict_blocks(all: &Context<'_>) -> Vec<Block> {
     let detectable = throughputs(all).any(|j| j.detectable.is_some());
     let words = "The detectable difference is the smallest that four of five such studies would find.";
     blocks.extend(detectable.then(|| paragraph(words)));
+    blocks.extend(doubts::unseen(all).map(paragraph));
     blocks
 }
 
@@ -142,7 +145,7 @@ fn throughput_table(all: &Context<'_>) -> Table {
         for (i, c) in w.contenders.iter().enumerate() {
             let noise = w.noise.as_ref().filter(|_| c.control_of.is_some());
             let verdict = match (&c.throughput, noise) {
-                (Some(j), _) => verdict_cell(j, true),
+                (Some(j), _) => doubts::with_note(verdict_cell(j, true), doubts::of_ratio(all, w, c)),
                 (None, _) if all.is_base(&c.contender) => Cell::new("baseline"),
                 (None, Some(noise)) => Cell::noted("A/A control", noise.verdict.word()).toned(tone(noise.verdict)),
                 (None, None) => Cell::new(ABSENT),
@@ -187,11 +190,15 @@ fn price_cells(p: &PricePerformance, dollars: usize, units: usize, baseline: Opt
     let cost = p.usd_per_unit_interval;
     let work = cost.filter(|i| i.low > 0.0).map(|i| Interval { low: 1.0 / i.high, high: 1.0 / i.low });
     let judged = p.value_for_money.as_ref();
+    let disputed = p.disputed.as_ref();
+    let totals = disputed.filter(|d| d.low != d.high).map(|d| format!("{}–{} by list", d.low, d.high)).unwrap_or_default();
+    let depends = disputed.and_then(|d| d.ratio.as_ref()).is_some_and(DisputedRatio::decides);
+    let depends = if depends { "depends on disputed prices" } else { "" };
     [
-        Some(p.total.to_string().into()),
+        Some(Cell::noted(p.total.to_string(), totals)),
         p.usd_per_unit.map(|v| Cell::noted(format!("${}", fixed(v, dollars)), note(cost, dollars))),
         p.units_per_usd.map(|v| Cell::noted(fixed(v, units), note(work, units))),
         judged.map(|j| ratio_cell(&j.ratio)),
-        judged.map(|j| verdict_cell(j, false)).or(baseline),
+        judged.map(|j| doubts::with_note(verdict_cell(j, false), depends)).or(baseline),
     ]
 }

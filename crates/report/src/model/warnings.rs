@@ -4,7 +4,7 @@ use perbuck_core::run_record::Flag;
 use perbuck_core::units::thousands;
 
 use super::published::nothing_measured;
-use super::{Context, findings};
+use super::{Context, doubts, findings};
 use crate::escape::{clean, clean_to, shorten};
 use crate::number::{counted, list};
 
@@ -82,6 +82,7 @@ pub(crate) fn caveats(all: &Context<'_>) -> Caveats {
         None => of_trials(all),
     };
     out.extend(findings::broken_control(all).map(|text| Caveat::new(Rank::Forbids, text)));
+    out.extend(doubts::caveats(all).into_iter().map(|text| Caveat::new(Rank::Limits, text)));
     let note = all.study.price.note.trim();
     if !note.is_empty() {
         let rank = if all.study.notional { Rank::Limits } else { Rank::Notional };

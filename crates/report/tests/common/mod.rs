@@ -115,6 +115,7 @@ fn line(group: LineGroup, item: &str, sku: &str, amount: (i64, i64, i64), unit: 
         sku: sku.into(),
         formula: format!("{count} × {units} {unit} × {}", unit_price_text(unit_price)),
         unit_price,
+        disputed: None,
         unit: unit.into(),
         monthly: MicroUsd(price * count * units),
         amount: Some(Amount::Units { units: count * units }),

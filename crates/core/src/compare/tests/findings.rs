@@ -112,6 +112,38 @@ fn an_outlier_stays_and_is_shown_with_its_cause_and_without_it() {
 }
 
 #[test]
+fn a_trial_that_stalled_is_counted_and_a_short_gap_is_none() {
+    let mut all = records();
+    // Three seconds: 90 ms are the margin of 3 %.
+    all[0].flags.push(Flag::Gap { total_ms: 80 });
+    all[10].flags.push(Flag::Gap { total_ms: 1500 });
+    let c = compare(&study(), &all, &[], &[]).unwrap();
+    let of = |name: &str| c.workloads[0].contenders.iter().find(|c| c.contender == name).unwrap().stalls.unwrap();
+    assert_eq!((of("x86").seen, of("x86").trials, of("arm").seen), (0, 6, 1));
+    // 1 − 0.05^(1/6), and Clopper and Pearson's interval of 1 of 6.
+    assert!((of("x86").share.high - 0.393).abs() < 1e-3 && (of("arm").share.high - 0.641).abs() < 1e-3, "{:?}", of("arm"));
+    let point = c.workloads[0].points.iter().find(|p| p.contender == "arm" && p.level == 64).unwrap();
+    assert_eq!(point.stalled, [TrialPosition { deployment: 1, trial: 2 }]);
+}
+
+#[test]
+fn a_disputed_price_makes_work_per_dollar_a_range() {
+    let mut bills = [bill("x86", "r", 50_000_000, Rounding::None), bill("arm", "r", 50_000_000, Rounding::None)];
+    bills[1].lines[0].disputed = Some(MicroUsd(100_000_000));
+    let c = compare(&study(), &records(), &bills, &[]).unwrap();
+    let found = arm(&c).price[0].disputed.as_ref().unwrap();
+    assert_eq!((found.low, found.high), (MicroUsd(3_000_000_000), MicroUsd(6_000_000_000)));
+    let ratio = found.ratio.as_ref().unwrap();
+    near(ratio.most.ratio.value, 37.0 / 30.0);
+    near(ratio.least.ratio.value, 37.0 / 60.0);
+    assert_eq!((ratio.least.verdict, ratio.most.verdict, ratio.decides()), (Verdict::Worse, Verdict::Better, true));
+    // The baseline's bill has no ratio, and without a dispute nothing is said.
+    assert_eq!(c.workloads[0].contenders[1].price[0].disputed, None);
+    bills[1].lines[0].disputed = None;
+    assert_eq!(arm(&compare(&study(), &records(), &bills, &[]).unwrap()).price[0].disputed, None);
+}
+
+#[test]
 fn the_cheapest_contender_under_the_objective_is_named() {
     let mut study = study();
     // The trials take one to three milliseconds each.
