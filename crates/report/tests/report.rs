@@ -9,7 +9,7 @@ mod phases;
 
 use common::{golden, without_data};
 use perbuck_core::compare::compare;
-use perbuck_core::run_record::{Flag, RunRecord};
+use perbuck_core::run_record::Flag;
 use perbuck_core::study::Study;
 use perbuck_core::units::MicroUsd;
 use perbuck_report::text::Screen;
