@@ -132,7 +132,7 @@ impl Study {
         let of = point.deployment.map(|d| format!("deployment {d} ")).unwrap_or_default();
         let name = format!("{of}{} {} {}", point.workload, point.connections, point.rate_per_s.unwrap_or(0));
         let random = |what: &str, trial: u32| OpRng::new(self.seed.derive(&format!("{what} {name} block {trial}")));
-        let turned = point.trial % 2 == 0 && random("turned", point.trial).below(2) == 0;
+        let turned = point.trial.is_multiple_of(2) && random("turned", point.trial).below(2) == 0;
         let mut order: Vec<TrialKey> =
             self.contenders.iter().map(|c| TrialKey { contender: c.name.clone(), ..point.clone() }).collect();
         random("order", if turned { point.trial - 1 } else { point.trial }).shuffle(&mut order);

@@ -1,5 +1,6 @@
 //! Coverage where the machine drifts by 10 % over a study, with the trials in the order that the plan gives them.
 //! `PERBUCK_STUDIES=20000 cargo test -p perbuck-core --release --test drift -- --nocapture` prints the table of docs/method/intervals.md.
+#![allow(clippy::unwrap_used, reason = "a test fails by it")]
 
 mod simulated;
 

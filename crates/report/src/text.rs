@@ -14,7 +14,8 @@ use perbuck_core::units::thousands;
 use crate::document::{Answer, Block, Brief, ReportModel, Section, Table, Tone};
 use crate::escape::{clean, terminal, width};
 use crate::model::{
-    Context, audit_blocks, bill_blocks, brief, broken_control, caveats, nothing_measured, regression_blocks, verdict_blocks,
+    Context, audit_blocks, bill_blocks, brief, broken_control, caveats, doubts, nothing_measured, regression_blocks,
+    verdict_blocks,
 };
 use crate::number::counted;
 
@@ -120,6 +121,7 @@ pub fn verdicts(study: &Study, comparison: &Comparison, screen: Screen) -> Strin
         warnings.push(format!("Incomplete: {} of {} planned trials were found.", comparison.found, comparison.planned));
     }
     warnings.extend(comparison.published.as_ref().map(|source| nothing_measured(comparison, &clean(source))));
+    warnings.extend(doubts(&all));
     warnings.extend(comparison.remarks.iter().map(|remark| remark_line(comparison, remark)));
     writer.brief(&brief(&all, &caveats(&all)));
     writer.warnings(warnings.iter().map(String::as_str));

@@ -45,7 +45,7 @@ pub(super) fn stalled(all: &Context<'_>) -> Option<Block> {
 }
 
 /// What the first lines say: whose intervals do not hold, and where verdicts depend on a disputed price.
-pub(super) fn caveats(all: &Context<'_>) -> Vec<String> {
+pub(crate) fn caveats(all: &Context<'_>) -> Vec<String> {
     let stalled = |(w, c): (&WorkloadResult, &ContenderResult)| {
         let stalls = c.stalls.filter(|s| s.seen > 0)?;
         let (name, trials) = (all.label(&c.contender), counted(stalls.trials, "trial"));

@@ -49,6 +49,7 @@ use crate::escape::{clean, clean_to, json};
 use crate::number::{ABSENT, counted, fixed, list, percent};
 pub(crate) use audit::blocks as audit_blocks;
 pub(crate) use brief::brief;
+pub(crate) use doubts::caveats as doubts;
 pub(crate) use findings::broken_control;
 use levels::Words;
 pub(crate) use money::bill_blocks;

@@ -17,7 +17,7 @@ const LONG: usize = 1000;
 enum Rank {
     /// No answer stands on this.
     Forbids,
-    /// The answer holds for something else than the study says.
+    /// The answer holds for something else than the study says, or depends on what is not known.
     Notional,
     /// A part of the evidence is missing.
     Missing,
@@ -82,7 +82,7 @@ pub(crate) fn caveats(all: &Context<'_>) -> Caveats {
         None => of_trials(all),
     };
     out.extend(findings::broken_control(all).map(|text| Caveat::new(Rank::Forbids, text)));
-    out.extend(doubts::caveats(all).into_iter().map(|text| Caveat::new(Rank::Limits, text)));
+    out.extend(doubts::caveats(all).into_iter().map(|text| Caveat::new(Rank::Notional, text)));
     let note = all.study.price.note.trim();
     if !note.is_empty() {
         let rank = if all.study.notional { Rank::Limits } else { Rank::Notional };
