@@ -3,23 +3,22 @@
 //! `PERBUCK_STUDIES=20000 cargo test --release -p perbuck-core --test looks -- --nocapture` prints the tables of docs/method/looks.md.
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test fails by it, and prints the tables of docs/method")]
 
+mod simulated;
+
 use perbuck_core::compare::{Verdict, Why, judge};
 use perbuck_core::rng::OpRng;
 use perbuck_core::stats::{self, Design, Ratio, Summarise, Trial};
 use perbuck_core::study::{Decision, Until};
 use perbuck_core::units::Seed;
+use simulated::normal;
 
 fn studies() -> usize {
-    std::env::var("PERBUCK_STUDIES").ok().and_then(|n| n.parse().ok()).unwrap_or(400)
+    simulated::studies(400)
 }
 
 /// What a share may be off by chance, four standard deviations of so few studies.
 fn chance(share: f64) -> f64 {
     4.0 * (share * (1.0 - share) / studies() as f64).sqrt()
-}
-
-fn normal(rng: &mut OpRng) -> f64 {
-    (-2.0 * (1.0 - rng.unit_f64()).ln()).sqrt() * (std::f64::consts::TAU * rng.unit_f64()).cos()
 }
 
 /// How the trials of a block scatter.

@@ -20,6 +20,7 @@ use crate::units::{MicroUsd, Seed};
 mod builds;
 mod findings;
 mod machines;
+mod pending;
 mod rates;
 mod regression;
 mod verdicts;
