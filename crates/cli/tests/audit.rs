@@ -92,7 +92,7 @@ fn the_sample_outputs_and_claims_of_the_eks_study_are_held_against_its_tables() 
         "the version of the TPC-C program, the same at each place",
         "how much lower the price-performance ratio is, the same at each place",
         "whether gp3 volumes were used, the same at each place",
-        "the control plane of the Arm cluster in Oregon, the same at each place",
+        "the control plane of Arm in Oregon, the same at each place",
         "the decimals of the total system cost, the same at each place",
     ];
     assert_eq!(not_held(&found), expected);

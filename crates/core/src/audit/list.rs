@@ -35,7 +35,7 @@ pub struct Remark {
 }
 
 /// The class of what an article leaves out.
-const NOT_GIVEN: &str = "not given";
+pub const NOT_GIVEN: &str = "not given";
 /// Words of a sentence at most: it names as many cases as fit, and counts the others.
 const WORDS: usize = 32;
 

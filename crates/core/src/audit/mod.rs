@@ -27,7 +27,7 @@ use crate::exact::Exact;
 use crate::study::{Claim, Study};
 pub use evaluate::Span;
 pub use functions::Facts;
-pub use list::{Remark, Weight};
+pub use list::{NOT_GIVEN, Remark, Weight};
 
 use evaluate::{Cut, Evaluator};
 

@@ -1,6 +1,6 @@
 //! What an audit found, as tables.
 
-use perbuck_core::audit::{Audit, Check, Class, Finding, Holds, Remark, Weight};
+use perbuck_core::audit::{Audit, Check, Class, Finding, Holds, NOT_GIVEN, Remark, Weight};
 
 use super::paragraph;
 use crate::document::{Block, Cell, Table, Tone};
@@ -9,6 +9,10 @@ use crate::number::counted;
 
 /// Characters of a formula that a table shows.
 const FORMULA: usize = 400;
+/// Captions of what the list at the end repeats, and of that list.
+const NOT_ROUNDED: &str = "Numbers that are not the rounding of their exact value";
+const NOT_HELD: &str = "Checks that do not hold";
+const IN_ORDER: &str = "Findings in order of weight";
 
 /// Everything that an audit says: counts, what is not right, every number, claims, checks.
 pub(crate) fn blocks(audit: &Audit) -> Vec<Block> {
@@ -20,28 +24,35 @@ pub(crate) fn blocks(audit: &Audit) -> Vec<Block> {
         if wrong.is_empty() {
             out.push(paragraph("Every printed number that can be derived is the exact value or its rounding."));
         } else {
-            out.push(Block::Table(numbers("Numbers that are not the rounding of their exact value", &wrong)));
+            out.push(Block::Table(numbers(NOT_ROUNDED, &wrong)));
         }
     }
     for number in audit.numbers.iter().filter(|f| !f.readings.is_empty()) {
         out.push(Block::Table(readings(number)));
     }
-    out.extend(held("Claims of the text", ["Claims that do not hold", "All claims of the text"], "claim", &audit.claims));
-    out.extend(held(
-        "The results against themselves",
-        ["Checks that do not hold", "All checks of the results"],
-        "check",
-        &audit.checks,
-    ));
+    out.extend(claims(&audit.claims));
+    out.extend(consistency(&audit.checks));
     if !audit.numbers.is_empty() {
         let all: Vec<&Finding> = audit.numbers.iter().collect();
         out.extend([numbers("Every printed number", &all), formulas(&all)].map(Block::Data));
     }
     if !audit.list.is_empty() {
-        out.push(Block::Table(in_order(&audit.list)));
+        out.push(Block::Table(in_order(audit.list.iter())));
     }
     if out.is_empty() {
         out.push(paragraph("The study has no printed numbers, no claims and no results to check."));
+    }
+    out
+}
+
+/// The same in the report of a replay. Its list has a sentence for what is not right, and its caveats name what the article leaves out.
+pub(super) fn on_page(audit: &Audit) -> Vec<Block> {
+    let repeated = |table: &Table| [NOT_ROUNDED, NOT_HELD, IN_ORDER].contains(&table.caption.as_str());
+    let mut out: Vec<Block> =
+        blocks(audit).into_iter().filter(|block| !matches!(block, Block::Table(table) if repeated(table))).collect();
+    let mut own = audit.list.iter().filter(|remark| remark.class != NOT_GIVEN).peekable();
+    if own.peek().is_some() {
+        out.push(Block::Table(in_order(own)));
     }
     out
 }
@@ -115,9 +126,9 @@ fn checks<'c>(caption: &str, what: &str, list: impl IntoIterator<Item = &'c Chec
 }
 
 /// The list at the end: what changes a reader's decision first.
-fn in_order(list: &[Remark]) -> Table {
-    let mut table = Table::new("Findings in order of weight", "#No. | Weight | Finding | Class");
-    for (i, remark) in list.iter().enumerate() {
+fn in_order<'r>(list: impl Iterator<Item = &'r Remark>) -> Table {
+    let mut table = Table::new(IN_ORDER, "#No. | Weight | Finding | Class");
+    for (i, remark) in list.enumerate() {
         let tone = match remark.weight {
             Weight::Conclusion | Weight::Number => Tone::Worse,
             Weight::Reproduction => Tone::Undecided,
@@ -129,18 +140,32 @@ fn in_order(list: &[Remark]) -> Table {
     table
 }
 
-/// How many claims or checks hold, those that do not, and all of them.
-fn held(what: &str, [failing, all]: [&str; 2], one: &str, list: &[Check]) -> Vec<Block> {
+/// How many claims hold, and all of them; those that do not are sentences of the list at the end.
+fn claims(list: &[Check]) -> Vec<Block> {
+    if list.is_empty() {
+        return Vec::new();
+    }
+    let held = list.iter().filter(|c| c.holds == Holds::Yes).count();
+    let text = format!("Claims of the text: {held} of {} hold.", counted(list.len(), "claim"));
+    vec![paragraph(text), Block::Data(checks("All claims of the text", "Claim", list))]
+}
+
+/// Checks of the results against themselves: those that fail, and what was found by all.
+fn consistency(list: &[Check]) -> Vec<Block> {
     if list.is_empty() {
         return Vec::new();
     }
     let failed: Vec<&Check> = list.iter().filter(|c| c.holds != Holds::Yes).collect();
     let passed = list.len() - failed.len();
-    let heading = if one == "claim" { "Claim" } else { "Check" };
-    let mut out = vec![paragraph(format!("{what}: {passed} of {} hold.", counted(list.len(), one)))];
+    let text = format!("The results against themselves: {} of {} hold.", passed, counted(list.len(), "check"));
+    let mut out = vec![paragraph(text)];
     if !failed.is_empty() {
-        out.push(Block::Table(checks(failing, heading, failed)));
+        out.push(Block::Table(checks(NOT_HELD, "Check", failed)));
     }
-    out.push(Block::Data(checks(all, heading, list)));
+    let mut all = Table::new("All checks of the results", "Check | Found | Verdict");
+    for check in list {
+        all.add([clean(&check.text).into(), clean(&check.found).into(), holds(check)]);
+    }
+    out.push(Block::Data(all));
     out
 }

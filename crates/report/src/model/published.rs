@@ -20,7 +20,7 @@ pub fn replay(study: &Study, comparison: &Comparison, found: &Audit) -> ReportMo
     let performance = vec![("Throughput", measured::throughput(&all)), ("Other published numbers", columns(&all))];
     let last = vec![
         ("", rest(&all, &caveats, &brief)),
-        ("Audit", audit::blocks(found)),
+        ("Audit", audit::on_page(found)),
         ("Method and limits", method(&all)),
         ("Evidence", trace::section(&all)),
     ];
