@@ -204,7 +204,7 @@ fn row(ground: &Ground<'_>, sample: &Sample) -> Option<Check> {
     let first = shared(rows.first()?);
     let (column, told, _) = first.first()?;
     let same = |r: &&ResultRow| shared(r).iter().all(|(_, told, value)| (told.value - value).abs() < told.unit / 2.0);
-    let holds = rows.iter().any(|r| same(r));
+    let holds = rows.iter().any(same);
     let list: Vec<String> = rows.iter().filter_map(|r| Some(format!("{} ({})", number(r, column)?, r.contender))).collect();
     let connections = sample.connections?;
     let found = format!("{column} {} at {connections} connections, in the table {}", told.text, list.join(" and "));
