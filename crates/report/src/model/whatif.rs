@@ -17,6 +17,8 @@ use crate::escape::{clean, json};
 /// The stated prices and what was measured.
 #[derive(Debug, Serialize)]
 struct WhatIf {
+    /// That of the study, which is printed.
+    confidence: f64,
     /// That of an interval after more trials.
     confidence_of_more: f64,
     margin: f64,
@@ -126,6 +128,7 @@ fn made(all: &Context<'_>) -> Option<WhatIf> {
         })
     };
     Some(WhatIf {
+        confidence: c.decision.confidence,
         confidence_of_more: Decision { confidence: c.confidence(), ..c.decision.clone() }.confidence_of_more(),
         most: c.decision.until.as_ref().map(|until| until.most),
         margin: c.decision.margin,
