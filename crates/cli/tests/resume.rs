@@ -224,7 +224,7 @@ fn a_study_ends_when_its_verdicts_are_there_and_keeps_its_rule() {
     assert!(refused.code == Some(4) && refused.err.contains(says), "{refused:#?}");
     // A report by another rule is another look.
     let other = desk.good(&["compare", "--study", "study.toml", "results/small"]);
-    assert!(other.out.contains("the rule of the verdicts was changed after verdicts were there"), "{other:#?}");
+    assert!(other.out.contains("the rule of the verdicts was changed after results could be seen"), "{other:#?}");
 }
 
 #[test]
@@ -251,7 +251,7 @@ fn trials_that_are_added_after_verdicts_were_there_are_told_and_cost_confidence(
     assert_eq!(compared(&desk).looks, None);
     desk.write("study.toml", &edited(&[("[1, 2]", "[1]"), ("trials = 2", "trials = 4")]));
     let ran = desk.good(&["run", "study.toml"]);
-    let told = "the number of trials was changed after verdicts were there: 2, then 4";
+    let told = "the number of trials was changed after results could be seen: 2, then 4";
     assert!(ran.out.replace('\n', " ").replace("  ", " ").contains(told), "{ran:#?}");
     let looks = compared(&desk).looks.unwrap();
     assert!(looks.rules.len() == 2 && (looks.confidence - 0.975).abs() < 1e-12, "{looks:?}");

@@ -77,7 +77,7 @@ pub fn compare(study: &Study, records: &[RunRecord], bills: &[Bill], insist: &[S
     if !refusals.is_empty() {
         return Err(refusals);
     }
-    let (layout, looks) = (layout(study, records), Looks::of(study, records));
+    let (layout, looks) = (layout(study, records), Looks::of(study, records.iter()));
     let (stated, study) = (study, &looks.applied(study));
     let mut workloads = Vec::new();
     for spec in &study.workloads {
@@ -108,6 +108,13 @@ pub fn conclude(comparison: &mut Comparison, ground: &Ground<'_>, records: &[Run
     let ground = &Ground { study: &study, ..*ground };
     comparison.claims = claims::claims(ground, &comparison.workloads, independent);
     comparison.beside = beside::beside(ground.study, &comparison.workloads, records);
+    let missing = comparison.missing();
+    if missing > 0 {
+        // A claim that is looked at early is a look, too.
+        comparison.claims.iter_mut().for_each(ClaimResult::leave_open);
+        comparison.beside.iter_mut().flat_map(|beside| &mut beside.rows).for_each(BesideRow::leave_open);
+        comparison.workloads.iter_mut().filter_map(|w| w.noise.as_mut()).for_each(|noise| noise.leave_open(missing));
+    }
 }
 
 /// The comparison of some workloads; its counts and its remarks are the caller's.

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use perbuck_core::compare::{Points, next_trials, open_points, point_of};
+use perbuck_core::compare::{Points, open_points, point_of};
 use perbuck_core::plan::TrialKey;
 use perbuck_core::run_record::RunRecord;
 use perbuck_core::study::{Study, Until};
@@ -34,8 +34,10 @@ pub(crate) struct Looks<'a> {
     block: u32,
     open: Option<Points>,
     began: Instant,
-    /// Blocks that this run has begun.
-    blocks: u32,
+    /// When the first trial of this block began.
+    began_block: Option<Instant>,
+    /// The longest block of this run.
+    longest: Duration,
 }
 
 impl<'a> Looks<'a> {
@@ -47,23 +49,42 @@ impl<'a> Looks<'a> {
         let until = inputs.study.decision.until.as_ref();
         let records = if until.is_some() { stored::records(root)?.0 } else { Vec::new() };
         let records = records.into_iter().filter(|r| r.void.is_none()).map(light).collect();
-        Ok(Self { inputs, until, records, block: 0, open: None, began: Instant::now(), blocks: 0 })
+        Ok(Self {
+            inputs,
+            until,
+            records,
+            block: 0,
+            open: None,
+            began: Instant::now(),
+            began_block: None,
+            longest: Duration::ZERO,
+        })
     }
 
-    /// Of trials that are not on disk those that may be run, if any is needed at all.
+    /// Of trials that are not on disk those that may be run: none where no block needs one of them.
     pub(crate) fn needed(&self, missing: &mut Vec<(usize, &TrialKey)>) {
         if self.until.is_none() {
             return;
         }
-        let next = next_trials(&self.inputs.study, &self.records, &self.inputs.bills);
-        let first = next.first().map(|key| key.trial);
-        missing.retain(|(_, key)| first.is_some_and(|first| key.trial >= first));
+        let mut blocks: Vec<u32> = missing.iter().map(|(_, key)| key.trial).collect();
+        blocks.sort_unstable();
+        blocks.dedup();
+        let first = blocks.into_iter().find_map(|block| {
+            let open = open_points(&self.inputs.study, &self.records, &self.inputs.bills, block);
+            let is_open = |key: &TrialKey| open.as_ref().is_none_or(|open| open.contains(&point_of(key)));
+            let ends = open.as_ref().is_some_and(Points::is_empty);
+            let needed = missing.iter().any(|(_, key)| key.trial == block && is_open(key));
+            (ends || needed).then_some((block, ends))
+        });
+        missing.retain(|(_, key)| first.is_some_and(|(first, ends)| !ends && key.trial >= first));
     }
 
     /// What becomes of this trial. The first one of a block is a look at all blocks before it.
     pub(crate) fn before(&mut self, key: &TrialKey, progress: &mut dyn Progress) -> Next {
         let Some(until) = self.until else { return Next::Run };
         if key.trial != self.block {
+            let took = self.began_block.map_or(Duration::ZERO, |began| began.elapsed());
+            self.longest = self.longest.max(took);
             if self.is_beyond_budget(until) {
                 let budget = clock_text(Duration::from_nanos(until.budget_ns.unwrap_or(0)));
                 progress.line(&format!(
@@ -73,14 +94,21 @@ impl<'a> Looks<'a> {
                 return Next::End;
             }
             let was = self.open.take();
-            (self.block, self.blocks) = (key.trial, self.blocks + 1);
+            (self.block, self.began_block) = (key.trial, None);
             self.open = open_points(&self.inputs.study, &self.records, &self.inputs.bills, key.trial);
             if let Some(open) = self.open.as_ref().filter(|open| was.as_ref() != Some(open)) {
                 progress.line(&told(&self.inputs.study, key.trial - 1, open));
             }
         }
-        let is_open = self.open.as_ref().is_none_or(|open| open.contains(&point_of(key)));
-        if is_open { Next::Run } else { Next::Skip }
+        match &self.open {
+            // Nothing is measured any more that could open one of them again.
+            Some(open) if open.is_empty() => Next::End,
+            Some(open) if !open.contains(&point_of(key)) => Next::Skip,
+            _ => {
+                self.began_block.get_or_insert_with(Instant::now);
+                Next::Run
+            }
+        }
     }
 
     /// Takes a trial that was run.
@@ -90,10 +118,10 @@ impl<'a> Looks<'a> {
         }
     }
 
-    /// Whether another block as long as those before would end after the budget.
+    /// Whether another block as long as the longest of this run would end after the budget.
     fn is_beyond_budget(&self, until: &Until) -> bool {
-        let spent = self.began.elapsed();
-        until.budget_ns.is_some_and(|budget| self.blocks > 0 && spent + spent / self.blocks > Duration::from_nanos(budget))
+        let end = self.began.elapsed().saturating_add(self.longest);
+        until.budget_ns.is_some_and(|budget| !self.longest.is_zero() && end > Duration::from_nanos(budget))
     }
 }
 
@@ -117,7 +145,7 @@ fn told(study: &Study, block: u32, open: &Points) -> String {
     });
     let names: BTreeSet<String> = rivals.map(|(contender, workload, _)| format!("{contender} on {workload}")).collect();
     if names.is_empty() {
-        return format!("after block {block} every verdict is there, or the trials that are left would hardly bring it");
+        return format!("after block {block} every verdict is there, or the blocks that are left would hardly bring it");
     }
     format!("after block {block} not decided: {}", names.into_iter().collect::<Vec<_>>().join(", "))
 }

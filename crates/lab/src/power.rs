@@ -122,13 +122,21 @@ impl Power {
         })
     }
 
+    /// The margin in words, such as `3 %`.
+    pub fn margin_text(&self) -> String {
+        percent(self.margin)
+    }
+
     /// For a chart: by row its points of minutes and percent; nothing where the time is not known.
     pub fn lines(&self) -> Vec<(String, Vec<(u32, f64)>)> {
         let Some(seconds) = &self.seconds else { return Vec::new() };
         let points = |row: &PowerRow| {
             let mut points: Vec<(u32, f64)> =
                 seconds.iter().zip(&row.detectable).map(|(s, d)| ((s / 60.0).ceil().max(1.0) as u32, 100.0 * d)).collect();
+            // Of those within one minute the one with the most trials.
+            points.reverse();
             points.dedup_by_key(|(minutes, _)| *minutes);
+            points.reverse();
             points
         };
         self.rows.iter().map(|row| (row.what.clone(), points(row))).collect()
@@ -198,7 +206,11 @@ fn scatters(study: &Study, pilot: &Comparison) -> Vec<(String, Scatter)> {
         let rivals = w.contenders.iter().filter(|c| study.contender(&c.contender).is_some_and(|c| c.control_of.is_none()));
         let one = |c: &perbuck_core::compare::ContenderResult| {
             let judged = c.throughput.as_ref().filter(|j| j.ratio.interval.is_some() && j.ratio.log_error > 0.0)?;
-            let scatter = Scatter { each: judged.ratio.log_error * (judged.units as f64).sqrt(), freedom: judged.ratio.freedom };
+            let units = Scatter { each: judged.ratio.log_error * (judged.units as f64).sqrt(), freedom: judged.ratio.freedom };
+            // Of several deployments the units are deployments, and trials scatter within one of them.
+            let within =
+                components_of(pilot, w, &c.contender).map(|all| Scatter { each: all.trials.sqrt(), freedom: all.freedom });
+            let scatter = within.unwrap_or(units);
             Some((format!("{} · {}", w.workload, c.contender), scatter))
         };
         rivals.filter_map(one).collect()
@@ -211,15 +223,7 @@ fn divisions(study: &Study, pilot: &Comparison, (fixed, each): (f64, f64)) -> Ve
     let mut out = Vec::new();
     for w in pilot.workloads.iter().filter(|w| study.workload(&w.workload).is_some()) {
         for rival in w.contenders.iter().filter(|c| c.throughput.is_some()) {
-            let of = |name: &str, level: u32| w.points.iter().find(|p| p.contender == name && p.level == level);
-            let levels: Vec<u32> = w.points.iter().filter(|p| p.contender == rival.contender).map(|p| p.level).collect();
-            let pairs = levels.iter().filter_map(|level| Some((of(&pilot.baseline, *level)?, of(&rival.contender, *level)?)));
-            let found: Vec<Components> = pairs.filter_map(|(base, mine)| stats::components(&differences(base, mine))).collect();
-            if found.is_empty() {
-                continue;
-            }
-            let mean = |of: fn(&Components) -> f64| found.iter().map(of).sum::<f64>() / found.len() as f64;
-            let all = Components { deployments: mean(|c| c.deployments), trials: mean(|c| c.trials) };
+            let Some(all) = components_of(pilot, w, &rival.contender) else { continue };
             let best = all.trials_per_deployment(fixed, each).map(|n| (n.round() as u32).max(1));
             out.push(Division {
                 what: format!("{} · {}", w.workload, rival.contender),
@@ -230,6 +234,17 @@ fn divisions(study: &Study, pilot: &Comparison, (fixed, each): (f64, f64)) -> Ve
         }
     }
     out
+}
+
+/// The components of the scatter of a ratio, over all points; `None` for one deployment.
+fn components_of(pilot: &Comparison, w: &WorkloadResult, rival: &str) -> Option<Components> {
+    let of = |name: &str, level: u32| w.points.iter().find(|p| p.contender == name && p.level == level);
+    let levels = w.points.iter().filter(|p| p.contender == rival).map(|p| p.level);
+    let pairs = levels.filter_map(|level| Some((of(&pilot.baseline, level)?, of(rival, level)?)));
+    let found: Vec<Components> = pairs.filter_map(|(base, mine)| stats::components(&differences(base, mine))).collect();
+    let mean = |of: fn(&Components) -> f64| found.iter().map(of).sum::<f64>() / found.len() as f64;
+    let (deployments, trials, freedom) = (mean(|c| c.deployments), mean(|c| c.trials), mean(|c| c.freedom));
+    (!found.is_empty()).then_some(Components { deployments, trials, freedom })
 }
 
 /// The relative differences of two points in each block, by deployment.

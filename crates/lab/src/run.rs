@@ -69,14 +69,9 @@ fn whole(inputs: &Inputs, options: &RunOptions, progress: &mut dyn Progress, sto
     let away = missing.len();
     looks.needed(&mut missing);
     if missing.is_empty() {
-        if away > 0 {
-            progress.line(&format!(
-                "the verdicts are there, or cannot be expected: {on_disk} trials are on disk in {}",
-                store.root().display()
-            ));
-        } else {
-            progress.line(&format!("{} are on disk in {}", all_of(options, plan.len()), store.root().display()));
-        }
+        let ended = || format!("the verdicts are there, or cannot be expected: {on_disk} trials");
+        let which = if away > 0 { ended() } else { all_of(options, plan.len()) };
+        progress.line(&format!("{which} are on disk in {}", store.root().display()));
         if store.checked() && !globals::left_behind(store.root()) {
             return Ok(store.root().to_owned());
         }
@@ -116,10 +111,7 @@ fn whole(inputs: &Inputs, options: &RunOptions, progress: &mut dyn Progress, sto
         later -= 1;
         run.time.start_deployment(later);
         if !missing.is_empty() {
-            let (left, trials) = (clock_text(run.time.left(run.left, Duration::ZERO)), run.left.trials);
-            let plural = if trials == 1 { "" } else { "s" };
-            let (most, about) = if inputs.study.decision.until.is_some() { ("at most ", "at most") } else { ("", "about") };
-            run.progress.line(&format!("{most}{trials} trial{plural} to run, {about} {left} with loads and checks"));
+            run.tell_what_is_left(&inputs.study);
         }
         // Before the stages, so that it goes after them: each deployment has servers of its own.
         let servers = Servers::start(&inputs.study, inputs.registry, stop, run.progress)?;
@@ -220,6 +212,13 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
+    fn tell_what_is_left(&mut self, study: &Study) {
+        let (left, trials) = (clock_text(self.time.left(self.left, Duration::ZERO)), self.left.trials);
+        let plural = if trials == 1 { "" } else { "s" };
+        let (most, about) = if study.decision.until.is_some() { ("at most ", "at most") } else { ("", "about") };
+        self.progress.line(&format!("{most}{trials} trial{plural} to run, {about} {left} with loads and checks"));
+    }
+
     /// Loads what is missing for any of the trials, and runs them.
     fn measure(&mut self, session: &mut Session<'_>, missing: &[(usize, &TrialKey)]) -> Result<(), LabError> {
         let needed = missing.iter().map(|(_, key)| stage_of(session.context.study, key)).collect::<Result<BTreeSet<_>, _>>()?;

@@ -124,11 +124,12 @@ impl Store {
     /// # Errors
     /// Another confidence, margin or end.
     pub(crate) fn keeps_rule(&self, study: &Study) -> Result<(), LabError> {
-        if self.is_new || evidence_in(&self.root)?.is_empty() {
+        if self.is_new || records_in(&self.root)?.is_empty() {
             return Ok(());
         }
         let stored = folder::read_text("the study", &self.root.join(STUDY_FILE), Limit::TEXT)?;
-        let Ok(old) = Study::read(STUDY_FILE, &stored, &[]) else { return Ok(()) };
+        // What is not known here, such as a metric of a benchmark, is no part of the rule.
+        let Some(old) = Study::read_with_problems(STUDY_FILE, &stored, &[]).0 else { return Ok(()) };
         let until = |s: &Study| s.decision.until.as_ref().map_or("none".to_owned(), |u| format!("decided, least {}", u.least));
         let (was, is) = (&old.decision, &study.decision);
         let keys = [

@@ -55,8 +55,7 @@ pub(crate) fn plan(arguments: &PlanArguments) -> Result<(), LabError> {
     let inputs = perbuck_lab::inputs::read_to_measure((path, &targets.of()), prices.as_deref(), Registry::default())?;
     let (planned, power) = (Planned::of(&inputs), Power::of(&inputs, arguments.pilot.as_deref())?);
     if let Some(file) = &arguments.chart {
-        let margin = format!("{} %", 100.0 * power.margin);
-        let Some(chart) = perbuck_report::power_chart(&inputs.study.name, &margin, &power.lines()) else {
+        let Some(chart) = perbuck_report::power_chart(&inputs.study.name, &power.margin_text(), &power.lines()) else {
             let message = "a number of transactions alone ends the trials, so that their time is not known".to_owned();
             return Err(LabError::new(ErrorKind::Usage, message, "give the sweep a `duration`"));
         };

@@ -48,6 +48,15 @@ pub struct BesideRow {
     pub outcome: Agreement,
 }
 
+impl BesideRow {
+    /// Takes the agreement back: trials of the plan are missing.
+    pub(super) fn leave_open(&mut self) {
+        if self.outcome != Agreement::NotMeasured {
+            self.outcome = Agreement::Undecided;
+        }
+    }
+}
+
 /// Whether a measured number confirms a printed one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]

@@ -46,6 +46,16 @@ pub struct ClaimResult {
     pub printed: Option<(String, Holds)>,
 }
 
+impl ClaimResult {
+    /// Takes the decision back: trials of the plan are missing.
+    pub(super) fn leave_open(&mut self) {
+        if matches!(self.outcome, Outcome::Holds | Outcome::Fails) {
+            self.outcome = Outcome::Undecided;
+            "planned trials are missing".clone_into(&mut self.note);
+        }
+    }
+}
+
 /// What the trials say of a claim.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]

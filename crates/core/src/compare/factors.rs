@@ -6,7 +6,6 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::judge::{Basis, judgement};
-use super::looks;
 use super::overall::weighed;
 use super::result::Judgement;
 use super::workload::Judged;
@@ -91,8 +90,8 @@ fn change(
     let parts: Vec<(f64, Estimate)> = at_level(at).map(part(1.0)).chain(at_level(0).map(part(-1.0))).collect::<Option<_>>()?;
     let (ratio, units) = weighed(&parts, study.decision.confidence);
     let better = if workload.is_some() { better } else { Better::Higher };
-    let planned = looks::planned(study, None, deployed);
-    let basis = Basis { units, planned, deployed, published: study.published.is_some(), better };
+    let missing = specs.iter().map(|(_, judged)| judged.missing(contender)).max().unwrap_or(0);
+    let basis = Basis { units, missing, deployed, published: study.published.is_some(), better };
     Some(judgement(ratio, &study.decision, basis, None))
 }
 

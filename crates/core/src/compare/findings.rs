@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::disputed::DisputedRatio;
-use super::result::{Judgement, Verdict};
+use super::result::{Judgement, Verdict, Why};
 use crate::stats::{self, Interval, Ratio};
 use crate::units::MicroUsd;
 
@@ -36,6 +36,13 @@ pub struct Noise {
     pub ratio: Ratio,
     /// The verdict that the decision rule gives it: "better" or "worse" says that the study cannot be trusted.
     pub verdict: Verdict,
+}
+
+impl Noise {
+    /// Takes the verdict back: trials of the plan are missing.
+    pub(super) fn leave_open(&mut self, missing: u32) {
+        self.verdict = Verdict::Undecided { why: Why::Unfinished { missing } };
+    }
 }
 
 /// The position of a value among the trials.

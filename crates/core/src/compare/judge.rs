@@ -17,8 +17,8 @@ const FEWEST_TO_GIVE_UP: usize = 5;
 pub(super) struct Basis {
     /// Blocks, trials of the smaller side, or deployments.
     pub(super) units: usize,
-    /// Units before which the plan allows no verdict; 0 where there is no plan.
-    pub(super) planned: u32,
+    /// Trials of a point that the plan wants before a verdict, and that are not there.
+    pub(super) missing: u32,
     /// Whether they are deployments.
     pub(super) deployed: bool,
     pub(super) published: bool,
@@ -27,7 +27,7 @@ pub(super) struct Basis {
 
 /// Everything that follows from a ratio by the decision rule.
 pub(super) fn judgement(ratio: Ratio, rule: &Decision, basis: Basis, rank: Option<Rank>) -> Judgement {
-    let missing = basis.planned.saturating_sub(basis.units as u32);
+    let missing = basis.missing;
     let verdict = match judge(&ratio, rule, basis.units) {
         Verdict::Undecided { why: Why::SingleTrial } if basis.published => Verdict::Undecided { why: Why::SingleValue },
         _ if missing > 0 && ratio.interval.is_some() => Verdict::Undecided { why: Why::Unfinished { missing } },

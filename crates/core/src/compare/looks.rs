@@ -22,18 +22,11 @@ pub struct Looks {
 
 impl Looks {
     /// Those of a study by what its records say of the rules in force.
-    pub(super) fn of(study: &Study, records: &[RunRecord]) -> Self {
-        let of_workload = |name: &str| rules(study, name, records);
+    pub(super) fn of<'r>(study: &Study, records: impl Iterator<Item = &'r RunRecord> + Clone) -> Self {
+        let of_workload = |name: &str| rules(study, name, records.clone());
         let all = study.workloads.iter().map(|spec| of_workload(&spec.name));
         let rules = all.max_by_key(Vec::len).unwrap_or_default();
         let mut found = Self { rules, until: study.decision.until.clone(), confidence: study.decision.confidence };
-        found.confidence = 1.0 - found.level(1);
-        found
-    }
-
-    /// Those that a study plans, without the extensions before.
-    pub(super) fn planned(study: &Study, until: &Until) -> Self {
-        let mut found = Self { rules: Vec::new(), until: Some(until.clone()), confidence: study.decision.confidence };
         found.confidence = 1.0 - found.level(1);
         found
     }
@@ -48,10 +41,10 @@ impl Looks {
         let [earlier @ .., last] = self.rules.as_slice() else { return None };
         let text = match earlier.last()? {
             before if (before.confidence, before.margin, before.least) == (last.confidence, last.margin, last.least) => {
-                let trials: Vec<String> = self.rules.iter().map(|rule| rule.trials.to_string()).collect();
-                format!("the number of trials was changed after verdicts were there: {}", trials.join(", then "))
+                let trials: Vec<String> = self.rules.iter().map(|rule| (rule.trials * rule.deployments).to_string()).collect();
+                format!("the number of trials was changed after results could be seen: {}", trials.join(", then "))
             }
-            _ => "the rule of the verdicts was changed after verdicts were there".to_owned(),
+            _ => "the rule of the verdicts was changed after results could be seen".to_owned(),
         };
         let text = format!("{text}; each interval has half of the error of the one before");
         Some(Remark { text, flag: None, trials: records.len(), example: records.first()?.key.path() })
@@ -63,9 +56,11 @@ impl Looks {
     }
 
     /// The error level of each of several results in each look. Every rule has half the level of the one before it, so that all of them
-    /// together err at most twice as often as the first one alone at an edge of the margin: 5 % at a confidence of 95 %.
+    /// together err at most twice as often as the first one alone at an edge of the margin: 5 % at a confidence of 95 %. The strictest of
+    /// the stated confidences counts.
     pub(super) fn level(&self, among: usize) -> f64 {
-        let stated = 1.0 - self.rules.last().map_or(self.confidence, |rule| rule.confidence);
+        let strictest = self.rules.iter().map(|rule| rule.confidence).reduce(f64::max);
+        let stated = 1.0 - strictest.unwrap_or(self.confidence);
         let earlier = self.rules.len().saturating_sub(1);
         let error = stated / 2f64.powi(earlier.min(64) as i32) / among as f64;
         match &self.until {
@@ -82,32 +77,32 @@ impl Looks {
     }
 }
 
-/// How many units of a workload, or of all of them, a verdict needs by the plan; 0 where there is no plan.
-pub(super) fn planned(study: &Study, workload: Option<&str>, deployed: bool) -> u32 {
+/// How many trials the plan still wants at a point before a verdict, where the point that has the fewest has so many; 0 without a plan.
+pub(super) fn missing(study: &Study, workload: &str, fewest: usize) -> u32 {
     if study.published.is_some() || study.imported || study.sweep.collected {
         return 0;
     }
-    let of = |name: &str| study.sweep_of(name).trials;
-    let trials = workload.map_or_else(|| study.workloads.iter().map(|w| of(&w.name)).min().unwrap_or(0), of);
-    match &study.decision.until {
+    let trials = study.sweep_of(workload).trials;
+    let planned = match &study.decision.until {
         Some(until) => until.least.min(trials),
-        None if deployed => study.sweep.deployments,
         None => trials.saturating_mul(study.sweep.deployments),
-    }
+    };
+    planned.saturating_sub(fewest as u32)
 }
 
 /// The rules by which a workload gave verdicts.
-fn rules(study: &Study, workload: &str, records: &[RunRecord]) -> Vec<StoppingRule> {
-    let mut mine: Vec<&RunRecord> = records.iter().filter(|r| r.key.workload == workload).collect();
-    mine.sort_by_key(|r| (r.key.trial, r.key.deployment()));
+fn rules<'r>(study: &Study, workload: &str, records: impl Iterator<Item = &'r RunRecord>) -> Vec<StoppingRule> {
+    let mut mine: Vec<&RunRecord> = records.filter(|r| r.key.workload == workload).collect();
+    mine.sort_by_key(|r| (r.key.deployment(), r.key.trial));
     let own = study.rule_of(workload);
     let mut found: Vec<StoppingRule> = Vec::new();
     for record in mine {
         let Some(rule) = &record.rule else { continue };
         // Before its last trial a rule gives no verdict, and of a single trial there is no interval. Trials beyond those of the study are
         // not here, so that a larger plan may have given one.
-        let gave_verdicts =
-            rule.trials > 1 && (record.key.trial >= rule.least.unwrap_or(rule.trials) || own.trials < rule.trials);
+        let at_end = record.key.trial >= rule.least.unwrap_or(rule.trials) && record.key.deployment() >= rule.deployments;
+        let was_larger = own.trials < rule.trials || own.deployments < rule.deployments;
+        let gave_verdicts = rule.trials * rule.deployments > 1 && (at_end || was_larger);
         if gave_verdicts && found.last() != Some(rule) {
             found.push(rule.clone());
         }

@@ -7,7 +7,6 @@ use std::collections::BTreeSet;
 use super::disputed;
 use super::findings::{Overall, OverallPrice};
 use super::judge::{Basis, judgement};
-use super::looks;
 use super::workload::{Judged, cheaper_by, scaled};
 use crate::bill::Bill;
 use crate::metric::Better;
@@ -24,8 +23,8 @@ pub(super) fn overall(study: &Study, workloads: &[Judged], bills: &[Bill], deplo
         let of = |w: &Judged| w.estimates.iter().find(|(name, _)| name == contender).map(|(_, e)| e.clone());
         let parts: Vec<(f64, Estimate)> = workloads.iter().map(|w| Some((w.power() / sum, of(w)?))).collect::<Option<_>>()?;
         let (ratio, units) = weighed(&parts, study.decision.confidence);
-        let planned = looks::planned(study, None, deployed);
-        let basis = Basis { units, planned, deployed, published: study.published.is_some(), better: Better::Higher };
+        let missing = workloads.iter().map(|w| w.missing(contender)).max().unwrap_or(0);
+        let basis = Basis { units, missing, deployed, published: study.published.is_some(), better: Better::Higher };
         let judged = |ratio: Ratio| judgement(ratio, &study.decision, basis, None);
         let price = |bill: &Bill| {
             let times = cheaper_by(study, bills, bill)?;

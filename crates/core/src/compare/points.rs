@@ -202,8 +202,8 @@ pub(super) fn compare(study: &Study, workload: &str, points: &mut [PointResult],
         let deployed = mine.positions.iter().any(|p| p.deployment > 1);
         let rank = stats::rank(&stats::units(&base.trials()), &stats::units(&mine.trials()), rule.confidence);
         let published = study.published.is_some();
-        let planned = looks::planned(study, Some(workload), deployed);
-        let basis = |units| Basis { units, planned, deployed, published, better };
+        let missing = looks::missing(study, workload, base.values.len().min(mine.values.len()));
+        let basis = |units| Basis { units, missing, deployed, published, better };
         let judged = estimate.map(|e| judgement(e.ratio, rule, basis(e.units), rank));
         let point = &mut points[i];
         (point.ratio, point.without) = (judged.as_ref().map(|j| j.ratio), without);

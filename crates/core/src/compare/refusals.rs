@@ -63,8 +63,7 @@ pub(super) fn remarks(records: &[RunRecord]) -> Vec<Remark> {
 /// Trials of blocks that not every contender has; they are in the values of their points, and in no ratio of blocks.
 pub(super) fn incomplete_blocks(study: &Study, records: &[RunRecord], design: Design) -> Option<Remark> {
     let contenders: BTreeSet<&str> = records.iter().map(|r| r.key.contender.as_str()).collect();
-    // Where verdicts end a study, a contender that has its verdict is left out of later blocks.
-    if design == Design::Independent || contenders.len() < 2 || study.decision.until.is_some() {
+    if design == Design::Independent || contenders.len() < 2 {
         return None;
     }
     let block = |r: &RunRecord| (r.key.workload.clone(), r.key.level(), r.key.deployment(), r.key.trial);
@@ -72,7 +71,13 @@ pub(super) fn incomplete_blocks(study: &Study, records: &[RunRecord], design: De
     records.iter().for_each(|r| blocks.entry(block(r)).or_default().push(r));
     let alone: Vec<&RunRecord> = blocks.into_values().filter(|b| b.len() < study.contenders.len()).flatten().collect();
     let first = alone.first()?;
-    let text = "their block lacks another contender: they are in the values of their points, and not in every ratio";
+    // Where verdicts end a study, a contender that has its verdict is left out of later blocks.
+    let text = match &study.decision.until {
+        Some(_) => {
+            "their block lacks a contender that had its verdict: they are in the values of their points, and not in every ratio"
+        }
+        None => "their block lacks another contender: they are in the values of their points, and not in every ratio",
+    };
     Some(Remark { text: text.to_owned(), flag: None, trials: alone.len(), example: first.key.path() })
 }
 

@@ -86,6 +86,8 @@ pub type Side<'a> = (&'a Study, &'a [RunRecord]);
 pub fn regression(old: Side<'_>, new: Side<'_>, margin: Option<f64>, insist: &[String]) -> Result<Regression, Vec<Refusal>> {
     let mut decision = new.0.decision.clone();
     decision.margin = margin.unwrap_or(decision.margin);
+    // Two folders are compared once.
+    decision.until = None;
     let pairs = pairs(old.0, new.0);
     let (mut results, mut changes) = (Vec::new(), BTreeSet::new());
     let mut matched: BTreeSet<(&str, &str)> = BTreeSet::new();
@@ -150,7 +152,7 @@ fn compared(study: &Study, rule: &Decision, names: (&str, &str), was: &[RunRecor
     let deployed = before.iter().chain(&after).flatten().any(|t| t.deployment > 1);
     let values = |points: &[Vec<Trial>]| stats::units(&stats::values_by_block(points, how));
     let rank = stats::rank(&values(&before), &values(&after), rule.confidence);
-    let basis = Basis { units: estimate.units, planned: 0, deployed, published: false, better: metric.better };
+    let basis = Basis { units: estimate.units, missing: 0, deployed, published: false, better: metric.better };
     Some(Compared {
         contender: contender.to_owned(),
         workload: workload.to_owned(),

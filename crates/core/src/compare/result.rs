@@ -75,6 +75,17 @@ impl Comparison {
         self.looks.as_ref().map_or(self.decision.confidence, |looks| looks.confidence)
     }
 
+    /// The confidence that is printed beside intervals: that of all looks together where they were planned, else that of each interval.
+    pub fn printed_confidence(&self) -> f64 {
+        if self.decision.until.is_some() { self.decision.confidence } else { self.confidence() }
+    }
+
+    /// How many trials of a point the plan wants before the verdicts, and are not there.
+    pub fn missing(&self) -> u32 {
+        let judged = self.workloads.iter().flat_map(|w| &w.contenders).filter_map(|c| c.throughput.as_ref());
+        judged.map(Judgement::missing).max().unwrap_or(0)
+    }
+
     /// Whether several contenders cost the same in a region: price then cancels out, and work per dollar says what throughput says.
     pub fn price_cancels(&self, region: &str) -> bool {
         let mut totals = self.bills.iter().filter(|b| b.region == region).map(Bill::horizon_total);
@@ -340,6 +351,13 @@ pub enum Why {
     },
 }
 
+impl Judgement {
+    /// Trials of a point that the plan wants before a verdict, and that are not there.
+    pub fn missing(&self) -> u32 {
+        if let Verdict::Undecided { why: Why::Unfinished { missing } } = self.verdict { missing } else { 0 }
+    }
+}
+
 impl Verdict {
     /// One word.
     pub fn word(self) -> &'static str {
@@ -368,7 +386,7 @@ impl Why {
             Self::SingleValue => "a single published value has no interval".to_owned(),
             Self::MoreTrials { more } => format!("about {more} more trial{} per point should settle it", plural(more)),
             Self::MoreDeployments { more } => format!("about {more} more deployment{} should settle it", plural(more)),
-            Self::Hopeless { most } => format!("too close to the margin: {most} trials would hardly settle it"),
+            Self::Hopeless { most } => format!("too close to the margin: {most} trials hardly settle it"),
             Self::Unfinished { missing } => {
                 format!("{missing} planned trial{} missing", if missing == 1 { " is" } else { "s are" })
             }

@@ -6,7 +6,7 @@ use super::judge::{self, Basis, judgement};
 use super::looks;
 use super::objective;
 use super::points;
-use super::result::{ContenderResult, PointResult, PricePerformance, WorkloadResult};
+use super::result::{ContenderResult, Judgement, PointResult, PricePerformance, WorkloadResult};
 use super::{Refusal, models, stalls};
 use crate::bill::Bill;
 use crate::metric::{Better, Metric, TPS};
@@ -24,6 +24,12 @@ pub(super) struct Judged {
 }
 
 impl Judged {
+    /// Trials that a contender still lacks for its verdict.
+    pub(super) fn missing(&self, contender: &str) -> u32 {
+        let found = self.result.contenders.iter().find(|c| c.contender == contender).and_then(|c| c.throughput.as_ref());
+        found.map_or(0, Judgement::missing)
+    }
+
     /// Its exponent in the geometric mean over workloads: its weight, negative where low values are good.
     pub(super) fn power(&self) -> f64 {
         match self.result.metric.better {
@@ -78,6 +84,29 @@ pub(super) fn judged(
     bills: &[Bill],
     design: Design,
 ) -> Judged {
+    let mut found = verdicts(study, spec, metric, points, levels, bills, design);
+    let result = &mut found.result;
+    if result.metric.better == Better::Higher {
+        for contender in &mut result.contenders {
+            contender.scalability = scalability(study, spec, &contender.contender, &result.points);
+        }
+    }
+    stalls::fill(result, &study.decision);
+    models::fill(result, &study.baseline().name, bills);
+    result.objective = objective::objective(study, result, bills);
+    found
+}
+
+/// Values, ratios and verdicts alone: what a look needs, after every block.
+pub(super) fn verdicts(
+    study: &Study,
+    spec: &WorkloadSpec,
+    metric: Metric,
+    points: Vec<PointResult>,
+    levels: &[u32],
+    bills: &[Bill],
+    design: Design,
+) -> Judged {
     let rule = study.summary_of(&spec.name).clone();
     let (summed, how) = match &rule {
         Summary::MeanOver(list) => (list.clone(), Summarise::Mean),
@@ -110,16 +139,11 @@ pub(super) fn judged(
         }
         let rival = i != study.baseline && contender.control_of.is_none();
         let estimate = if rival { stats::ratio(&base, &mine, how, study.decision.confidence, design) } else { None };
-        let mut found = context.contender(contender, &base, &mine, estimate.as_ref());
-        let throughput = result.metric.better == Better::Higher;
-        found.scalability = if throughput { scalability(study, spec, &contender.name, &points) } else { None };
+        let found = context.contender(contender, &base, &mine, estimate.as_ref());
         estimates.extend(estimate.map(|e| (contender.name.clone(), e)));
         result.contenders.push(found);
     }
     result.points = points;
-    stalls::fill(&mut result, &study.decision);
-    models::fill(&mut result, &study.baseline().name, bills);
-    result.objective = objective::objective(study, &result, bills);
     Judged { result, weight: spec.weight, estimates }
 }
 
@@ -133,10 +157,11 @@ struct WorkloadContext<'a> {
 }
 
 impl WorkloadContext<'_> {
-    fn basis(&self, estimate: &Estimate, trials: &[Vec<Trial>]) -> Basis {
+    fn basis(&self, estimate: &Estimate, base: &[Vec<Trial>], trials: &[Vec<Trial>]) -> Basis {
         let deployed = trials.iter().flatten().any(|t| t.deployment > 1);
-        let planned = looks::planned(self.study, Some(self.workload), deployed);
-        Basis { units: estimate.units, planned, deployed, published: self.study.published.is_some(), better: self.better }
+        let fewest = base.iter().chain(trials).map(Vec::len).min().unwrap_or(0);
+        let missing = looks::missing(self.study, self.workload, fewest);
+        Basis { units: estimate.units, missing, deployed, published: self.study.published.is_some(), better: self.better }
     }
 
     fn contender(
@@ -150,7 +175,7 @@ impl WorkloadContext<'_> {
         let value = stats::summarise(mine, self.how);
         let interval = stats::summary_interval(mine, self.how, rule.confidence);
         let values = |points: &[Vec<Trial>]| stats::units(&stats::values_by_block(points, self.how));
-        let estimate = estimate.map(|e| (e.ratio, self.basis(e, mine)));
+        let estimate = estimate.map(|e| (e.ratio, self.basis(e, base, mine)));
         let throughput = estimate.map(|(ratio, basis)| {
             let rank = stats::rank(&values(base), &values(mine), rule.confidence);
             judgement(ratio, rule, basis, rank)

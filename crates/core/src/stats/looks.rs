@@ -2,7 +2,7 @@
 //!
 //! Each look takes Student's interval at one and the same higher confidence (Pocock 1977, with significance levels in place of normal
 //! quantiles: Jennison and Turnbull 2000, section 4.4). Over all looks together the intervals then have the confidence of the study.
-//! docs/adr/0004-looks.md says why, and tests/sequential.rs measures it.
+//! docs/adr/0004-looks.md says why, and tests/looks.rs measures it.
 
 use statrs::distribution::{ContinuousCDF, Normal};
 

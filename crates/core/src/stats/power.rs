@@ -12,7 +12,7 @@ use super::{Ratio, student, student_quantile};
 
 /// The share of studies that are to decide.
 const POWER: f64 = 0.8;
-/// The same for further trials. The width of their interval is taken as known, which costs a point (tests/sequential.rs).
+/// The same for further trials. The width of their interval is taken as known, which costs a point (tests/looks.rs).
 const POWER_OF_MORE: f64 = 0.81;
 /// Steps of the integral over an estimated error; its integrand is smooth.
 const STEPS: usize = 32;
@@ -71,6 +71,8 @@ fn estimated_errors(freedom: f64) -> Vec<(f64, f64)> {
 /// The effect in standard errors at which the power is [`POWER`]. The points of a study ask for few different ones, thousands of times.
 fn needed_effect(confidence: f64, freedom: [f64; 2]) -> f64 {
     static KNOWN: Mutex<BTreeMap<[u64; 3], f64>> = Mutex::new(BTreeMap::new());
+    // Three digits of a freedom are enough; Welch's have many.
+    let freedom = freedom.map(|f| if f.is_finite() { (f * 1000.0).round() / 1000.0 } else { f });
     let key = [confidence, freedom[0], freedom[1]].map(f64::to_bits);
     let known = || KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
     let found = known().get(&key).copied();

@@ -7,6 +7,8 @@ pub struct Components {
     pub deployments: f64,
     /// Between the trials of one deployment.
     pub trials: f64,
+    /// Degrees of freedom of the variance between trials.
+    pub freedom: f64,
 }
 
 impl Components {
@@ -32,7 +34,7 @@ pub fn components(deployments: &[Vec<f64>]) -> Option<Components> {
     }
     let (between, within) = (between / (groups - 1.0), within / (count - groups));
     let size = (count - squares / count) / (groups - 1.0);
-    Some(Components { deployments: ((between - within) / size).max(0.0), trials: within })
+    Some(Components { deployments: ((between - within) / size).max(0.0), trials: within, freedom: count - groups })
 }
 
 #[cfg(test)]
@@ -45,9 +47,9 @@ mod tests {
         let found = components(&[vec![1.0, 2.0, 3.0], vec![4.0, 5.0, 6.0], vec![7.0, 8.0, 9.0]]).unwrap();
         assert!((found.trials - 1.0).abs() < 1e-12 && (found.deployments - 26.0 / 3.0).abs() < 1e-12, "{found:?}");
         // A deployment that costs 12 times a trial, and differs as much as trials do: about three trials in each.
-        let each = Components { deployments: 1.0, trials: 0.75 }.trials_per_deployment(12.0, 1.0).unwrap();
+        let each = Components { deployments: 1.0, trials: 0.75, freedom: 6.0 }.trials_per_deployment(12.0, 1.0).unwrap();
         assert!((each - 3.0).abs() < 1e-12);
-        assert_eq!(Components { deployments: 0.0, trials: 1.0 }.trials_per_deployment(12.0, 1.0), None);
+        assert_eq!(Components { deployments: 0.0, trials: 1.0, freedom: 6.0 }.trials_per_deployment(12.0, 1.0), None);
         assert!(components(&[vec![1.0, 2.0]]).is_none() && components(&[vec![1.0], vec![2.0]]).is_none());
         assert_eq!(components(&[vec![1.0, 3.0], vec![1.0, 3.0]]).unwrap().deployments, 0.0);
     }

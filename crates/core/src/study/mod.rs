@@ -320,8 +320,11 @@ pub struct StoppingRule {
     pub confidence: f64,
     /// The margin.
     pub margin: f64,
-    /// Trials that were planned for its point; the most of them where the verdicts end them.
+    /// Trials that were planned for its point in each deployment; the most of them where the verdicts end them.
     pub trials: u32,
+    /// Deployments that were planned.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub deployments: u32,
     /// Blocks before the first look, where the verdicts end the trials.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub least: Option<u32>,
@@ -336,12 +339,21 @@ pub struct Slo {
     pub at_most_ns: u64,
 }
 
+fn one() -> u32 {
+    1
+}
+
+fn is_one(count: &u32) -> bool {
+    *count == 1
+}
+
 impl Study {
     /// The rule in force for a workload.
     pub fn rule_of(&self, workload: &str) -> StoppingRule {
         let Decision { confidence, margin, until, .. } = &self.decision;
-        let trials = self.sweep_of(workload).trials;
-        StoppingRule { confidence: *confidence, margin: *margin, trials, least: until.as_ref().map(|until| until.least) }
+        let (trials, deployments) = (self.sweep_of(workload).trials, self.sweep.deployments);
+        let least = until.as_ref().map(|until| until.least.min(trials));
+        StoppingRule { confidence: *confidence, margin: *margin, trials, deployments, least }
     }
 
     /// The contender that others are compared with.

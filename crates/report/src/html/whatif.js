@@ -108,7 +108,7 @@ const WhatIf = (() => {
     const word = decided(ratio.interval, rule.margin);
     if (word) return { word, why: "" };
     if (rule.most && ratio.units >= 5 && chance(ratio, rule, Math.max(rule.most - ratio.units, 0)) < 0.1) {
-      return undecided(`too close to the margin: ${rule.most} trials would hardly settle it`);
+      return undecided(`too close to the margin: ${rule.most} trials hardly settle it`);
     }
     const decides = (more) => chance(ratio, rule, more) >= 0.81;
     if (!decides(MOST_TRIALS)) return undecided("too close to the margin: a thousand more trials would not settle it");

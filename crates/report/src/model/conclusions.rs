@@ -28,7 +28,7 @@ pub(super) fn blocks(all: &Context<'_>) -> Vec<Block> {
 
 fn claims(all: &Context<'_>) -> Table {
     let printed = all.comparison.claims.iter().any(|claim| claim.printed.is_some());
-    let confidence = percent(all.comparison.decision.confidence);
+    let confidence = percent(all.comparison.printed_confidence());
     let caption = format!(
         "Claims: each holds where the whole {confidence} interval lies within its bounds, and fails where it lies outside"
     );

@@ -38,7 +38,7 @@ pub(super) fn stalled(all: &Context<'_>) -> Option<Block> {
     };
     let told: Vec<String> = contenders(all).filter_map(seen).collect();
     (!told.is_empty()).then(|| {
-        let confidence = percent(all.comparison.decision.confidence);
+        let confidence = percent(all.comparison.printed_confidence());
         let text = "So few trials cannot tell how often a stall occurs: the intervals of these contenders, and of ratios with them, do not hold";
         Block::Note(format!("{} {text} ({confidence}).", told.join(" ")))
     })
@@ -76,10 +76,14 @@ fn at_point(all: &Context<'_>, point: &PointResult) -> Option<String> {
 
 /// How often a stall may come that no trial has shown.
 pub(super) fn unseen(all: &Context<'_>) -> Option<String> {
+    // What an article shows are no trials of a plan.
+    if all.comparison.published.is_some() {
+        return None;
+    }
     let none = |(_, c): (&WorkloadResult, &ContenderResult)| c.stalls.filter(|s| s.seen == 0);
     let fewest: Stalls = contenders(all).filter_map(none).min_by_key(|s| s.trials)?;
     let (trials, share) = (counted(fewest.trials, "trial"), short_percent(fewest.share.high));
-    let confidence = percent(all.comparison.decision.confidence);
+    let confidence = percent(all.comparison.printed_confidence());
     Some(format!(
         "Intervals cover only stalls that occurred. {trials} without a stall cannot exclude that up to {share} of trials stall ({confidence})."
     ))

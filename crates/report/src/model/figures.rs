@@ -61,7 +61,7 @@ pub(super) fn price_performance(all: &Context<'_>) -> Option<Figure> {
     let months = all.comparison.bills.first()?.horizon_months;
     let mut table = Table::of_figure("Workload | Region | Contender | #USD per unit | #Interval | Unit");
     let panels: Vec<BarPanel> = all.measured().iter().filter_map(|w| bar_panel(all, w, months, &mut table)).collect();
-    let confidence = percent(all.comparison.decision.confidence);
+    let confidence = percent(all.comparison.printed_confidence());
     let caption = format!(
         "Dollars of {months} months per unit of throughput. Whiskers are {confidence} intervals of the throughput, carried over."
     );
@@ -133,7 +133,7 @@ pub(super) fn throughput(all: &Context<'_>) -> Option<Figure> {
 
 fn over_levels(all: &Context<'_>) -> Option<Figure> {
     let (measured, words) = (all.measured(), all.words());
-    let confidence = percent(all.comparison.decision.confidence);
+    let confidence = percent(all.comparison.printed_confidence());
     let mut table = Table::of_figure(&format!("Workload | Contender | #{} | #Mean | #Interval | Trials", all.words().head));
     for w in &measured {
         let decimals = column_decimals(w.points.iter().filter_map(|c| c.mean));

@@ -47,7 +47,7 @@ pub(super) fn figure(all: &Context<'_>) -> Option<Figure> {
     let control = all.comparison.layout.control.as_ref().map(|c| all.label(&c.of));
     let floor = control.map(|of| format!(" The darker band is the noise floor: {of} against itself.")).unwrap_or_default();
     let title = format!("Every ratio to {}; right of 1 is better", all.base_label());
-    let (confidence, margin) = (percent(all.comparison.decision.confidence), percent(all.comparison.decision.margin));
+    let (confidence, margin) = (percent(all.comparison.printed_confidence()), percent(all.comparison.decision.margin));
     let caption = format!(
         "Marks are ratios, lines their {confidence} intervals, the shaded band is the margin of {margin}: a line wholly beyond it is \
          better or worse, one wholly inside equivalent.{floor}{cut}"

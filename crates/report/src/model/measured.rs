@@ -26,7 +26,7 @@ pub(super) fn throughput(all: &Context<'_>) -> Vec<Block> {
         return vec![paragraph("Nothing was measured.")];
     }
     let mut blocks: Vec<Block> = figures::throughput(all).into_iter().chain(scaling::figure(all)).map(Block::Figure).collect();
-    let confidence = percent(all.comparison.decision.confidence);
+    let confidence = percent(all.comparison.printed_confidence());
     blocks.push(paragraph(format!("Means over the trials of a point, with their {confidence} intervals.")));
     // The small drawings of many workloads are for reading, their numbers for calculating.
     let block = if super::published::many(all) { Block::Data } else { Block::Table };

@@ -21,7 +21,7 @@ pub(super) fn section(all: &Context<'_>) -> Vec<Block> {
 
 fn measurements(all: &Context<'_>) -> Vec<String> {
     let sweep = &all.study.sweep;
-    let confidence = percent(all.comparison.decision.confidence);
+    let confidence = percent(all.comparison.printed_confidence());
     let units = if all.comparison.layout.deployments > 1 { "deployments" } else { "trials" };
     if all.study.imported {
         return imported(&confidence, interval_of_ratio(all, &confidence));
@@ -111,6 +111,12 @@ fn order(all: &Context<'_>) -> String {
     let trials = |w: &WorkloadSpec| all.study.sweep_of(&w.name).trials;
     let differ = all.study.workloads.iter().any(|w| trials(w) != all.study.sweep.trials);
     let points = if differ { "every point that still has trials" } else { "every point" };
+    if all.study.decision.until.is_some() {
+        return format!(
+            "Each block holds every point that is not decided once, in an order shuffled by the seed {}; the contenders of a point follow each other.",
+            all.study.seed.0
+        );
+    }
     format!(
         "Each block holds {points} of every contender once, in an order shuffled by the seed {}, so that drift falls on all alike.",
         all.study.seed.0

@@ -286,12 +286,14 @@ fn summary_text(summary: &Summary, words: Words) -> String {
 }
 
 fn rule_text(rule: &Decision, looks: Option<&Looks>) -> String {
-    let (confidence, margin) = (percent(rule.confidence), percent(rule.margin));
+    // Looks that were planned have it together, others each by itself.
+    let each = looks.filter(|looks| looks.until.is_none()).map_or(rule.confidence, |looks| looks.confidence);
+    let (confidence, margin) = (percent(each), percent(rule.margin));
     let (low, high) = (fixed(1.0 / (1.0 + rule.margin), 3), fixed(1.0 + rule.margin, 3));
     format!(
         "A difference counts when the whole {confidence} interval of the ratio to the baseline lies beyond the margin of {margin}: \
          better above {high}, worse below {low}, equivalent when the whole interval lies between, undecided otherwise.{}",
-        looks.map(|looks| looks_text(looks, &confidence)).unwrap_or_default()
+        looks.map(|looks| looks_text(looks, &percent(rule.confidence))).unwrap_or_default()
     )
 }
 
@@ -304,7 +306,7 @@ fn looks_text(looks: &Looks, all: &str) -> String {
              {all}: by itself it has {each} %, so that all looks together have {all}.",
             until.least
         ),
-        None => format!(" Each interval has {each} %, because verdicts were given {} times.", looks.rules.len()),
+        None => format!(" That is {each} % in place of {all}, because it is look {}.", looks.rules.len()),
     }
 }
 

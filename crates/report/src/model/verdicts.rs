@@ -48,7 +48,7 @@ pub(super) fn work_per_dollar(all: &Context<'_>) -> &'static str {
 pub(super) fn interval_words(all: &Context<'_>, j: &Judgement) -> String {
     match j.ratio.interval {
         None => between(&j.ratio),
-        Some(_) => format!("{} interval {}", percent(all.comparison.decision.confidence), ratio_interval(&j.ratio)),
+        Some(_) => format!("{} interval {}", percent(all.comparison.printed_confidence()), ratio_interval(&j.ratio)),
     }
 }
 
@@ -138,7 +138,7 @@ fn throughputs<'a>(all: &'a Context<'_>) -> impl Iterator<Item = &'a Judgement> 
 }
 
 fn throughput_table(all: &Context<'_>) -> Table {
-    let confidence = percent(all.comparison.decision.confidence);
+    let confidence = percent(all.comparison.printed_confidence());
     let caption = format!("Throughput and its {confidence} interval, against {}", all.base_label());
     let mut table = Table::new(caption, "Workload | Contender | #Throughput | #Ratio to baseline | Verdict");
     for w in &all.comparison.workloads {

@@ -4,7 +4,7 @@
 //! program (`crates/cli/tests/pages/whatif.rs`).
 
 use perbuck_core::bill::{Amount, Bill, BillLine, LineGroup, Rounding};
-use perbuck_core::compare::{ContenderResult, Judgement, Verdict, Why, WorkloadResult};
+use perbuck_core::compare::{ContenderResult, Judgement, WorkloadResult};
 use perbuck_core::metric::{Better, Metric};
 use perbuck_core::stats::Interval;
 use perbuck_core::study::{Decision, Summary};
@@ -128,7 +128,7 @@ fn made(all: &Context<'_>) -> Option<WhatIf> {
         })
     };
     Some(WhatIf {
-        confidence: c.decision.confidence,
+        confidence: c.printed_confidence(),
         confidence_of_more: Decision { confidence: c.confidence(), ..c.decision.clone() }.confidence_of_more(),
         most: c.decision.until.as_ref().map(|until| until.most),
         margin: c.decision.margin,
@@ -195,6 +195,13 @@ impl Row {
 
 fn ratio(j: &Judgement, deployed: bool) -> Ratio {
     let r = &j.ratio;
-    let missing = if let Verdict::Undecided { why: Why::Unfinished { missing } } = j.verdict { missing } else { 0 };
-    Ratio { value: r.value, interval: r.interval, log_error: r.log_error, freedom: r.freedom, units: j.units, deployed, missing }
+    Ratio {
+        value: r.value,
+        interval: r.interval,
+        log_error: r.log_error,
+        freedom: r.freedom,
+        units: j.units,
+        deployed,
+        missing: j.missing(),
+    }
 }

@@ -74,7 +74,7 @@ fn extended(plans: &[u32]) -> (Study, Vec<RunRecord>) {
     let mut records = noisy(20);
     for record in &mut records {
         let plan = plans.iter().find(|plan| record.key.trial <= **plan).copied();
-        record.rule = plan.map(|trials| StoppingRule { confidence: 0.95, margin: 0.03, trials, least: None });
+        record.rule = plan.map(|trials| StoppingRule { confidence: 0.95, margin: 0.03, trials, deployments: 1, least: None });
     }
     study.sweep.trials = *plans.last().unwrap();
     records.retain(|r| r.key.trial <= study.sweep.trials);

@@ -46,9 +46,12 @@ pub(super) fn plan_looks(root: &Section<'_>, study: &mut Study) {
     let (most, deployments) = (study.workloads.iter().map(|w| study.sweep_of(&w.name).trials).max(), sweep.deployments);
     let (Some(until), Some(section)) = (&mut study.decision.until, root.table("decision")) else { return };
     until.most = most.unwrap_or(until.least);
+    let rivals = study.contenders.iter().filter(|c| c.control_of.is_none()).count();
     if !measured {
         let help = "leave it out: these results have as many trials as they have";
         section.report("until", "`until` is for trials that perbuck runs", help);
+    } else if rivals < 2 {
+        section.report("until", "`until` needs two contenders: one alone has no verdict", "leave it out, or add a contender");
     } else if deployments > 1 {
         let help = "leave one of the two out: the deployments of a study are planned, and one of them says nothing of the next";
         section.report("until", format!("`until` goes with one deployment, and `sweep.deployments` is {deployments}"), help);

@@ -100,7 +100,7 @@ fn against(all: &Context<'_>, h: &Headline<'_>) -> Answer {
 /// Several rivals, the one with the highest ratio first. Nothing is said of one against another: no interval covers that.
 fn among(all: &Context<'_>, found: &[Headline<'_>]) -> Answer {
     let (region, first) = found[0].judged[0];
-    let confidence = percent(all.comparison.decision.confidence);
+    let confidence = percent(all.comparison.printed_confidence());
     let known = found.iter().all(|h| h.judged[0].1.ratio.interval.is_some());
     let one = |h: &Headline<'_>| {
         let j = h.judged[0].1;

@@ -65,7 +65,7 @@ fn work(all: &Context<'_>) -> Option<Figure> {
     let title = format!("{what} against {}", all.base_label());
     let located = region.filter(|_| money).map(|r| format!(" in {}", clean(r))).unwrap_or_default();
     let known = groups.iter().flat_map(|g| &g.1).any(|r| r.interval.is_some());
-    let bounds = if known { format!(" with {} intervals", percent(c.decision.confidence)) } else { String::new() };
+    let bounds = if known { format!(" with {} intervals", percent(c.printed_confidence())) } else { String::new() };
     let margin = percent(c.decision.margin);
     let caption = format!("Ratios{located}{bounds}; right of 1 is better; band: margin of {margin}.{cut}");
     let panel =
@@ -123,7 +123,7 @@ fn throughput(all: &Context<'_>) -> Option<Figure> {
         String::new()
     };
     let panels: Vec<LinePanel> = measured.iter().take(WORKLOADS).map(|w| bars(all, w)).collect();
-    let confidence = percent(all.comparison.decision.confidence);
+    let confidence = percent(all.comparison.printed_confidence());
     let known = panels.iter().flat_map(|p| &p.series).flat_map(|s| &s.points).any(|p| p.interval.is_some());
     let bars = if known { format!(" with their {confidence} intervals") } else { String::new() };
     let caption = format!("Means{bars} by {}; higher is better.{cut}", all.words().unit);
