@@ -38,7 +38,7 @@ fn not_held(found: &Value) -> Vec<&str> {
 #[test]
 fn every_number_of_the_eks_study_is_listed_and_the_wrong_ones_are_named() {
     let found = audit(EKS);
-    assert_eq!(found["numbers"].as_array().unwrap().len(), 131);
+    assert_eq!(found["numbers"].as_array().unwrap().len(), 125);
     let expected = [
         ("vCPUs of c6g.large", "2", "inconsistent"),
         ("vCPUs of c5.large", "2", "inconsistent"),
@@ -76,14 +76,12 @@ fn the_sample_outputs_and_claims_of_the_eks_study_are_held_against_its_tables() 
     let found = audit(EKS);
     let expected = [
         "dollars per unit of work on average 15 % lower",
-        "a row of sysbench takes 188 to 376 bytes: 100 GB in 16 tables of 10 million rows",
-        "x86 performance at each number of threads",
         "the performance of both does not differ that much",
-        "comparable 95th percentiles in sysbench",
-        "tpmc of small within what the waits of the benchmark allow",
-        "tpmc of medium1 within what the waits of the benchmark allow",
-        "tpmc of medium2 within what the waits of the benchmark allow",
-        "the winner does not depend on the points of the mean: small",
+        "the bytes of a row of sysbench",
+        "tpmc of a run without waits lies within what the waits of the benchmark allow: small",
+        "tpmc of a run without waits lies within what the waits of the benchmark allow: medium1",
+        "tpmc of a run without waits lies within what the waits of the benchmark allow: medium2",
+        "the verdict does not depend on the points of the mean: medium2",
         "the run has the declared length: the sample output of TPC-C",
         "the sample output is of a run in the table: the sample output of TPC-C",
         "the run has the declared length: the sample output of sysbench",
@@ -91,8 +89,6 @@ fn the_sample_outputs_and_claims_of_the_eks_study_are_held_against_its_tables() 
         "the share of reads: the sample output of sysbench",
         "the version of the TPC-C program, the same at each place",
         "how much lower the price-performance ratio is, the same at each place",
-        "whether gp3 volumes were used, the same at each place",
-        "the control plane of Arm in Oregon, the same at each place",
         "the decimals of the total system cost, the same at each place",
     ];
     assert_eq!(not_held(&found), expected);
@@ -221,9 +217,6 @@ fn the_scope_of_costs_of_the_t2a_study_is_found() {
     }
     let expected = [
         "price-performance of read-write is a draw, the whole bill",
-        "similar performance in read-write: within 3 %",
-        "both price-performance figures follow from one ratio of the bills",
-        "the PD machines of both clouds have the same vCPUs, as printed",
         "price-performance is better where it is lower",
         "an average of several values: price-performance",
         "two percentages have one base: price-performance read-only and price-performance write-only",
@@ -247,10 +240,16 @@ fn the_claims_of_the_kunpeng_study_are_checked() {
         assert_eq!(claim(text), "no", "{text}");
     }
     assert_eq!(claim("in the majority of scenarios"), "yes");
-    // With zipfian access a pool of 35 GB gives what 80 GB give.
-    assert_eq!((claim("heavy I/O: zipfian, x86"), claim("heavy I/O: uniform, x86")), ("no".into(), "yes".into()));
-    // Digitised: where the reading error spans the bound, nothing is decided.
-    assert_eq!(claim("uniform, in memory, 512 threads"), "unknown");
+    for text in ["faster in some scenarios", "slower in some scenarios even at higher scalability", "Arm scales better than x86"] {
+        assert_eq!(claim(text), "yes", "{text}");
+    }
+    // With zipfian access a pool of 35 GB gives what 80 GB give. The article does not say otherwise: these are checks.
+    let failed = not_held(&found);
+    for (access, differ) in [("zipfian", false), ("uniform", true)] {
+        let text = format!("the {access} charts headed IO bound differ from those headed CPU bound: x86");
+        assert_eq!(failed.contains(&text.as_str()), !differ, "{text}");
+    }
+    assert!(failed.contains(&"the highest throughput of Arm is above that of x86"), "{failed:#?}");
 }
 
 #[test]

@@ -13,9 +13,19 @@ static PRODUCTS: LazyLock<BTreeMap<String, String>> = LazyLock::new(|| read(TEXT
 
 /// The date from which a product was there. A machine type has that of its family: `c6g.large`, `t2a-standard-8`.
 pub(crate) fn of(product: &str) -> Option<String> {
-    let family = |end: char| product.split_once(end).map(|(family, _)| family);
-    let found = |name: &str| PRODUCTS.get(name).cloned();
+    // A program with its version is itself alone: `TiDB v6.1.0-rc1` was there before `TiDB v6.1.0`.
+    let family = |end: char| product.split_once(end).map(|(family, _)| family).filter(|_| !product.contains(' '));
+    let found = |name: &str| PRODUCTS.get(&plain(name)).cloned();
     found(product).or_else(|| found(family('.')?)).or_else(|| found(family('-')?))
+}
+
+/// A name without the `v` that some write before a version.
+fn plain(name: &str) -> String {
+    let word = |word: &str| {
+        let digits = word.strip_prefix('v').filter(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
+        digits.unwrap_or(word).to_owned()
+    };
+    name.split_whitespace().map(word).collect::<Vec<_>>().join(" ")
 }
 
 fn read(text: &str) -> Result<BTreeMap<String, String>, Vec<Problem>> {
@@ -25,7 +35,7 @@ fn read(text: &str) -> Result<BTreeMap<String, String>, Vec<Problem>> {
     let one = |s: &Section<'_>| {
         let [name, since, _] = ["name", "since", "source"].map(|key| s.required_text(key, "\"2020-06-11\""));
         s.finish();
-        Some((name?.value, since?.value))
+        Some((plain(&name?.value), since?.value))
     };
     let all: BTreeMap<String, String> = root.tables("product").iter().filter_map(one).collect();
     root.finish();
@@ -53,6 +63,10 @@ mod tests {
             ("c6g.2xlarge", Some("2020-06-11")),
             ("t2a-standard-8", Some("2022-07-13")),
             ("TiDB v6.1.0", Some("2022-06-13")),
+            ("TiDB 6.1.0", Some("2022-06-13")),
+            ("sysbench 1.0.20", Some("2020-04-24")),
+            ("MySQL v8.0.22", Some("2020-10-19")),
+            ("TiDB v6.1.0-rc1", None),
             ("pd-ssd", None),
             ("TiDB v9.9.9", None),
         ] {

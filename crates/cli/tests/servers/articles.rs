@@ -94,8 +94,8 @@ fn mysql_with_two_pools_and_two_laws_of_access_on_one_data_set() {
         comparison.factors.iter().all(|f| f.changes.len() == 6 && f.changes.iter().all(|c| c.change.ratio.interval.is_some()))
     );
     let decided = |outcome| comparison.claims.iter().filter(|claim| claim.outcome == outcome).count();
-    // The claims on thread counts that were left out are not measured, and nothing else is.
-    let away = |text: &str| ["32", "64", "128", "256", "512", "1024"].iter().any(|n| text.ends_with(&format!(" {n} threads")));
+    // The claim on thread counts that were left out is not measured, and nothing else is.
+    let away = |text: &str| text.starts_with("where Arm is slower in read-write from 128 threads on");
     assert_eq!(decided(Outcome::NotMeasured), comparison.claims.iter().filter(|claim| away(&claim.text)).count());
     let (measured, not) = counts(&comparison);
     assert!(measured > 40 && not > 100, "{measured} {not}");

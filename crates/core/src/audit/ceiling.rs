@@ -18,13 +18,17 @@ pub(super) fn of_results(ground: &Ground<'_>) -> Vec<Check> {
         let times = highest / ceiling;
         let waits = (kind.waits)(&parameters);
         let point = format!("{}, {} at {} connections", row.workload, row.contender, row.connections);
-        let found = format!("{times:.1} times the {ceiling:.1} of {of}, with {highest} at {point}");
+        let found = format!("{times:.1} times {ceiling:.1} for {of}, with {highest} at {point}");
+        let run = if waits { "with" } else { "without" };
         let (weight, why) =
-            if waits { (Weight::Number, "the run has such waits") } else { (Weight::Reproduction, "the run had no waits") };
+            if waits { (Weight::Number, "although the run had them") } else { (Weight::Reproduction, "the run had no waits") };
         let allowed = format!("{times:.1} times the {ceiling:.1} that the waits of the benchmark allow for {of}");
         Some(Check {
-            text: format!("{} of {} within what the waits of the benchmark allow", metric.name, workload.name),
-            sentence: format!("{point} shows {highest} {}, {allowed}: {why}.", metric.name),
+            text: format!(
+                "{} of a run {run} waits lies within what the waits of the benchmark allow: {}",
+                metric.name, workload.name
+            ),
+            sentence: format!("{point} shows {highest} {}, {allowed}, {why}.", metric.name),
             found,
             holds: (times <= 1.0).into(),
             how: "the highest published rate over the ceiling that the benchmark has by its waits".to_owned(),

@@ -1,6 +1,6 @@
 //! What else must hold: claims of the text, and published results against themselves.
 
-use super::evaluate::{Cut, Evaluator, Span};
+use super::evaluate::{Cut, Evaluator, Source, Span};
 use super::{Check, Ground, Holds, Weight};
 use crate::exact::Exact;
 use crate::littles_law;
@@ -28,8 +28,17 @@ pub(super) fn claim(evaluator: &Evaluator<'_>, claim: &Claim) -> Check {
             (format!("{}{range}", short(span.value)), holds)
         }
     };
-    let sentence =
-        format!("The claim \"{}\": the value must be {bounds}, and the article's own numbers give {found}.", claim.text);
+    let source = match evaluator.source(&claim.rule.formula) {
+        Source::Article => format!("and the article's own numbers give {found}"),
+        source => format!("and {} it is {found}", source.words()),
+    };
+    let note = if claim.note.is_empty() { String::new() } else { format!(": {}", claim.note) };
+    let (kind, case) = claim.text.split_once(": ").unwrap_or((&claim.text, ""));
+    let sentence = match (claim.own, case.is_empty()) {
+        (false, _) => format!("The claim \"{}\": the value must be {bounds}, {source}{note}.", claim.text),
+        (true, true) => format!("{kind} must be {bounds}, {source}{note}."),
+        (true, false) => format!("{kind} ({case}) must be {bounds}, {source}{note}."),
+    };
     Check { text: claim.text.clone(), found, holds, how, weight: claim.weight, sentence }
 }
 

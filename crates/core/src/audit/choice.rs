@@ -1,10 +1,12 @@
-//! Whether the winner depends on which points an article averages.
+//! Whether the verdict depends on which points an article averages.
+
+use std::cmp::Ordering;
 
 use super::checks::number;
 use super::{Check, Ground, Weight};
 use crate::study::{Published, Summary};
 
-/// For each workload with a mean over some of its points: the same winner over all points, and at the highest point of each side?
+/// For each workload with a mean over some of its points: the same verdict over all points, and at the highest point of each side?
 pub(super) fn of_results(ground: &Ground<'_>) -> Vec<Check> {
     let study = ground.study;
     let (Some(published), Some(baseline)) = (&study.published, study.contenders.get(study.baseline)) else {
@@ -18,7 +20,10 @@ pub(super) fn of_results(ground: &Ground<'_>) -> Vec<Check> {
             let pair = [other.name.as_str(), baseline.name.as_str()];
             let of = (workload.name.as_str(), metric.name.as_ref());
             let Some([some, all, peak]) = ratios(published, chosen, pair, of) else { continue };
-            let same = [all, peak].iter().all(|ratio| (*ratio > 1.0) == (some > 1.0) || (ratio - 1.0).abs() < f64::EPSILON);
+            let verdicts = [some, all, peak].map(|ratio| verdict(ratio, study.decision.margin));
+            let same = verdicts.iter().all(|verdict| *verdict == verdicts[0]);
+            // Only another winner is another conclusion.
+            let turned = verdicts.contains(&Ordering::Less) && verdicts.contains(&Ordering::Greater);
             let points: Vec<String> = chosen.iter().map(u32::to_string).collect();
             let percent = |ratio: f64| format!("{:+.2} %", (ratio - 1.0) * 100.0).replace('-', "−");
             let found = format!(
@@ -31,16 +36,28 @@ pub(super) fn of_results(ground: &Ground<'_>) -> Vec<Check> {
                 percent(peak)
             );
             out.push(Check {
-                text: format!("the winner does not depend on the points of the mean: {}", workload.name),
+                text: format!("the verdict does not depend on the points of the mean: {}", workload.name),
                 sentence: format!("{}: {found}.", workload.name),
                 found,
                 holds: same.into(),
-                how: "the ratio over the points of the summary, over all points, and of the highest points".to_owned(),
-                weight: Weight::Conclusion,
+                how: "the ratios over the points of the summary, over all points, and of the highest points lie on one side of the margin, or all within"
+                    .to_owned(),
+                weight: if turned { Weight::Conclusion } else { Weight::Number },
             });
         }
     }
     out
+}
+
+/// Above, below or within the margin of the study.
+fn verdict(ratio: f64, margin: f64) -> Ordering {
+    if ratio > 1.0 + margin {
+        Ordering::Greater
+    } else if ratio < 1.0 / (1.0 + margin) {
+        Ordering::Less
+    } else {
+        Ordering::Equal
+    }
 }
 
 /// The ratio of two contenders over the chosen points, over all points, and of their highest ones; `None` where nothing was left out or

@@ -1,12 +1,13 @@
 //! Dates against products: what an article used must have been there when it appeared.
 
 use super::{Check, Ground, Weight};
+use crate::study::is_date;
 
 /// Software, machines and volumes of the article against its date, and dates that it prints against those of the products.
 pub(super) fn of_products(ground: &Ground<'_>) -> Vec<Check> {
     let Some(published) = &ground.study.published else { return Vec::new() };
     let mut out = Vec::new();
-    if !published.date.is_empty() {
+    if is_date(&published.date) {
         let software = published.software.iter().map(|(name, version)| format!("{name} {version}"));
         let nodes = ground.study.contenders.iter().flat_map(|c| &c.nodes);
         let machines = nodes.flat_map(|n| [n.instance.clone()].into_iter().chain(n.volumes.iter().map(|v| v.kind.clone())));
@@ -28,7 +29,7 @@ pub(super) fn of_products(ground: &Ground<'_>) -> Vec<Check> {
             });
         }
     }
-    for (product, said) in &published.dates {
+    for (product, said) in published.dates.iter().filter(|(_, said)| is_date(said)) {
         let Some(released) = ground.facts.released(product) else { continue };
         out.push(Check {
             text: format!("{product} is dated {said}"),

@@ -32,6 +32,28 @@ pub(super) enum Cut {
     Some(BTreeSet<String>),
 }
 
+/// Where the inputs of a formula are from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Source {
+    /// All of them stand in the article.
+    Article,
+    /// Some are numbers of `[given]`.
+    Given,
+    /// Some are from price lists, or from bills made of them.
+    PriceLists,
+}
+
+impl Source {
+    /// The words in a sentence; empty for the article itself.
+    pub(super) fn words(self) -> &'static str {
+        match self {
+            Self::Article => "",
+            Self::Given => "with the given numbers",
+            Self::PriceLists => "with the price lists of the study",
+        }
+    }
+}
+
 /// References may be this deep; a chain that is longer most likely goes round in a circle.
 const DEEPEST: usize = 200;
 
@@ -106,6 +128,23 @@ impl<'a> Evaluator<'a> {
         }
         // Articles have three or four stages; more are not told apart.
         below(self, formula, 4)
+    }
+
+    /// Where the inputs of a formula are from, by way of the numbers that it names.
+    pub(super) fn source(&self, formula: &Formula) -> Source {
+        let (mut open, mut seen, mut found) = (vec![formula], BTreeSet::new(), Source::Article);
+        while let Some(formula) = open.pop() {
+            if formula.functions().iter().any(|(function, _)| super::functions::is_of_price_lists(function)) {
+                return Source::PriceLists;
+            }
+            for name in formula.names().into_iter().filter(|name| seen.insert(*name)) {
+                if self.ground.study.audit.given.contains_key(name) {
+                    found = Source::Given;
+                }
+                open.extend(self.numbers.get(name).and_then(|number| number.rules.first()).map(|rule| &rule.formula));
+            }
+        }
+        found
     }
 
     /// The value of a formula under a cut.

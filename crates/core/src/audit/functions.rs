@@ -74,6 +74,20 @@ pub(super) fn is_known(function: &str) -> bool {
     OTHERS.contains(&function) || KNOWN.iter().any(|(name, _)| *name == function)
 }
 
+/// Whether a function reads a price list, or a bill made of one.
+pub(super) fn is_of_price_lists(function: &str) -> bool {
+    const OTHER: [&str; 9] = ["sum", "mean", "min", "max", "percent", "result", "summary", "hours", "months"];
+    is_known(function) && !OTHER.contains(&function)
+}
+
+/// Whether a formula has no value because the article does not show a number of its point.
+pub(super) fn is_not_shown(why: &str) -> bool {
+    why.starts_with(NO_RESULT) || why.contains(" connections has no `")
+}
+
+/// How the message of a point begins that the article does not show.
+const NO_RESULT: &str = "there is no result of ";
+
 pub(super) fn look_up(ground: &Ground<'_>, function: &str, words: &[&str]) -> Result<Span, String> {
     let fact = |value: Option<Exact>| {
         value
@@ -127,7 +141,7 @@ fn result(ground: &Ground<'_>, workload: &str, contender: &str, level: &str, col
     let published = study.published.as_ref().ok_or("the study has no `[results]`")?;
     let row = level.parse().ok().and_then(|level| published.row(workload, contender, level));
     let Some(row) = row else {
-        return Err(format!("there is no result of {workload}, {contender} at {level} connections"));
+        return Err(format!("{NO_RESULT}{workload}, {contender} at {level} connections"));
     };
     match row.mean(column) {
         Some(value) => Span::around(value?, row.error),

@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::evaluate::Source;
 use super::{Check, Class, Finding, Holds};
 use crate::exact::Exact;
 
@@ -64,8 +65,6 @@ struct Entry<'a> {
     /// What it has in common with others of its kind, and what tells it from them.
     common: String,
     own: String,
-    /// What is said after the cases.
-    end: String,
 }
 
 /// Everything that is not right, in order of weight; within a weight claims and checks in the order of the study, and then the numbers, the
@@ -93,8 +92,7 @@ fn together(entries: Vec<Entry<'_>>) -> Vec<Remark> {
     for entry in entries {
         let same = |group: &&mut Vec<Entry<'_>>| {
             let first = &group[0];
-            (first.weight, first.class, &first.common, &first.end) == (entry.weight, entry.class, &entry.common, &entry.end)
-                && !entry.common.is_empty()
+            (first.weight, first.class, &first.common) == (entry.weight, entry.class, &entry.common) && !entry.common.is_empty()
         };
         match groups.iter_mut().find(same) {
             Some(group) => group.push(entry),
@@ -115,7 +113,7 @@ fn remark(group: &[Entry<'_>]) -> Remark {
 fn of_cases(group: &[Entry<'_>]) -> String {
     let first = &group[0];
     let words = |text: &str| text.split_whitespace().count();
-    let mut free = WORDS.saturating_sub(words(&first.common) + words(&first.end));
+    let mut free = WORDS.saturating_sub(words(&first.common));
     let fits = |entry: &&Entry<'_>| {
         let needed = words(&entry.own);
         let fits = needed <= free;
@@ -126,9 +124,9 @@ fn of_cases(group: &[Entry<'_>]) -> String {
     let more = match (named.len(), group.len() - named.len()) {
         (_, 0) => String::new(),
         (0, more) => format!("{more} cases"),
-        (_, more) => format!(", and {more} more"),
+        (_, more) => format!("; {more} more"),
     };
-    format!("{}: {}{more}{}.", first.common, named.join(", "), first.end)
+    format!("{}: {}{more}.", first.common, named.join("; "))
 }
 
 /// How far the printed digits are from the right ones, as a share of those.
@@ -150,30 +148,26 @@ fn of_check(check: &Check, is_claim: bool) -> Option<Entry<'_>> {
     let (kind, case) = check.text.split_once(": ").unwrap_or((&check.text, ""));
     let class = check.holds.label();
     let found = check.found.split(", from ").next().and_then(|found| found.split(" for ").next()).unwrap_or(&check.found);
+    let bounds = check.how.rsplit_once(" must be ").map(|(_, b)| format!(" ({b})")).unwrap_or_default();
+    let from = [Source::Given, Source::PriceLists].map(Source::words).into_iter().find(|words| check.sentence.contains(words));
+    let source = from.map(|words| format!(" {words}")).unwrap_or_default();
     // Without a case of its own a text is the only one of its kind.
     let common = match (case.is_empty(), is_claim) {
         (true, _) => String::new(),
-        (_, true) => format!("The claim \"{kind}\" {class} for"),
+        (_, true) => format!("The claim \"{kind}\"{bounds} {class}{source} for"),
         (_, false) => format!("\"{kind}\" {class} for"),
     };
-    let end = if is_claim { check.how.rsplit_once(" must be ").map(|(_, b)| format!("; the value must be {b}")) } else { None };
-    Some(Entry {
-        weight,
-        class,
-        of: &check.text,
-        alone: check.sentence.clone(),
-        common,
-        own: format!("{case} ({found})"),
-        end: end.unwrap_or_default(),
-    })
+    Some(Entry { weight, class, of: &check.text, alone: check.sentence.clone(), common, own: format!("{case} ({found})") })
 }
 
 fn of_number(finding: &Finding) -> Entry<'_> {
-    let Finding { name, about, printed, right, rule, formula, class, .. } = finding;
+    let Finding { name, about, right, rule, formula, class, .. } = finding;
+    // One kind of minus sign, whatever the article has.
+    let printed = finding.printed.replace('-', "−");
     let what = if about.is_empty() { name.clone() } else { format!("{name} ({about})") };
     let fact = of_the_list(formula);
     let from = if fact.is_some() { "the price list has" } else { "the formula gives" };
-    let own = format!("{name} ({printed}, not {right})");
+    let own = |word: &str| format!("{name} (printed {printed}, {word} {right})");
     let (weight, alone, common, own) = match class {
         Class::NotDerivable => {
             let why = if rule.is_empty() { "its raw numbers are not given" } else { rule };
@@ -183,19 +177,24 @@ fn of_number(finding: &Finding) -> Entry<'_> {
         }
         Class::Truncated => {
             let alone = format!("{what}: printed {printed}, cut off; rounding gives {right}.");
-            (Weight::Slip, alone, "Printed digits were cut off where rounding gives others".to_owned(), own)
+            (Weight::Slip, alone, "Printed digits were cut off where rounding gives others".to_owned(), own("rounded"))
         }
         Class::FromRounded => {
             let alone = format!("{what}: printed {printed}, made from rounded values; exact ones give {right}.");
-            (Weight::Slip, alone, "Printed digits were made from rounded values, where exact ones give others".to_owned(), own)
+            (
+                Weight::Slip,
+                alone,
+                "Printed digits were made from rounded values, where exact ones give others".to_owned(),
+                own("exact"),
+            )
         }
         _ => {
             let alone = format!("{what}: printed {printed}, {from} {right}.");
             let common = fact.map(|what| format!("The price list has other {what}")).unwrap_or_default();
-            (Weight::Number, alone, common, own)
+            (Weight::Number, alone, common, own("listed"))
         }
     };
-    Entry { weight, class: class.label(), of: name, alone, common, own, end: String::new() }
+    Entry { weight, class: class.label(), of: name, alone, common, own }
 }
 
 /// What a formula takes from the price list, where that is where its number is from.

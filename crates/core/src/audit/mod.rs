@@ -263,10 +263,9 @@ pub fn audit(ground: &Ground<'_>) -> Result<Audit, Vec<(usize, String)>> {
     }
     let mut classifier = classify::Classifier::new(&evaluator);
     let numbers: Vec<Finding> = ground.study.audit.numbers.iter().map(|f| classifier.finding(f)).collect();
-    let mut claims: Vec<Check> =
-        ground.study.audit.claims.iter().filter(|c| !is_of_trials(c)).map(|c| checks::claim(&evaluator, c)).collect();
-    claims.extend(ground.study.audit.points_claims.iter().map(|claim| points::claim(&evaluator, claim)));
+    let (own, claims) = judged(&evaluator);
     let families = [
+        own,
         checks::of_results(ground),
         ceiling::of_results(ground),
         choice::of_results(ground),
@@ -280,6 +279,16 @@ pub fn audit(ground: &Ground<'_>) -> Result<Audit, Vec<(usize, String)>> {
     let missing = ground.study.published.as_ref().map_or(&[][..], |p| &p.missing);
     let list = list::in_order(&numbers, (&claims, &checks), missing);
     Ok(Audit { schema: Audit::SCHEMA, study, numbers, claims, checks, list })
+}
+
+/// Claims, judged: checks of perbuck's own, and claims of the article.
+fn judged(evaluator: &Evaluator<'_>) -> (Vec<Check>, Vec<Check>) {
+    let audit = &evaluator.ground.study.audit;
+    let of_formulas = audit.claims.iter().filter(|c| !is_of_trials(c)).map(|c| (c.own, checks::claim(evaluator, c)));
+    let of_points = audit.points_claims.iter().map(|c| (c.own, points::claim(evaluator, c)));
+    let (own, claims): (Vec<_>, Vec<_>) = of_formulas.chain(of_points).partition(|(own, _)| *own);
+    let checks = |all: Vec<(bool, Check)>| all.into_iter().map(|(_, check)| check).collect();
+    (checks(own), checks(claims))
 }
 
 #[cfg(test)]

@@ -4,22 +4,23 @@ use std::collections::BTreeSet;
 
 use super::checks::{bounds_text, short, within};
 use super::evaluate::{Cut, Evaluator, Span};
+use super::functions::is_not_shown;
 use super::{Check, Holds};
-use crate::exact::Exact;
 use crate::formula::Formula;
 use crate::study::{PointsClaim, Quantifier};
 
-/// The value of the first point that has one, or why none has.
+/// The value of the first point that has one, or why none has. What is wrong at one point is wrong, unless the article does not show it.
 pub(super) fn first_value(evaluator: &Evaluator<'_>, claim: &PointsClaim) -> Result<Span, String> {
-    let mut first = Err("no point of `[results]` is what the claim is about".to_owned());
+    let (mut first, mut hidden) = (None, None);
     for (workload, connections) in points(evaluator, claim) {
         match value(evaluator, claim, &workload, connections) {
-            Ok(span) => return Ok(span),
-            Err(why) if first.is_err() => first = Err(why),
-            Err(_) => {}
+            Ok(span) => first = first.or(Some(span)),
+            Err(why) if is_not_shown(&why) => hidden = Some(why),
+            Err(why) => return Err(why),
         }
     }
-    first
+    let none = || hidden.unwrap_or_else(|| "no point of `[results]` is what the claim is about".to_owned());
+    first.ok_or_else(none)
 }
 
 fn points(evaluator: &Evaluator<'_>, claim: &PointsClaim) -> BTreeSet<(String, u32)> {
@@ -36,26 +37,29 @@ fn value(evaluator: &Evaluator<'_>, claim: &PointsClaim, workload: &str, connect
     evaluator.value(&Formula::parse(&text)?, &Cut::Never)
 }
 
-/// How far a value lies outside the bounds, for the point that is named.
-fn outside(claim: &PointsClaim, value: Exact) -> f64 {
-    let below = claim.at_least.map_or(0.0, |low| low.as_f64() - value.as_f64());
-    let above = claim.at_most.map_or(0.0, |high| value.as_f64() - high.as_f64());
+/// How far a value lies outside the bounds with its reading error, for the point that is named.
+fn outside(claim: &PointsClaim, value: Span) -> f64 {
+    let below = claim.at_least.map_or(0.0, |low| low.as_f64() - value.high.as_f64());
+    let above = claim.at_most.map_or(0.0, |high| value.low.as_f64() - high.as_f64());
     below.max(above)
 }
 
-/// Judges a claim about points. A point at which the article shows no number is none of them.
+/// Judges a claim about points. A point at which the article shows no number decides nothing, and is counted apart.
 pub(super) fn claim(evaluator: &Evaluator<'_>, claim: &PointsClaim) -> Check {
-    let (mut inside, mut out, mut all) = (0_usize, 0_usize, 0_usize);
+    let (mut inside, mut out, mut all, mut hidden) = (0_usize, 0_usize, 0_usize, 0_usize);
     let mut farthest: Option<(f64, String)> = None;
     for (workload, connections) in points(evaluator, claim) {
-        let Ok(span) = value(evaluator, claim, &workload, connections) else { continue };
+        let Ok(span) = value(evaluator, claim, &workload, connections) else {
+            hidden += 1;
+            continue;
+        };
         all += 1;
         match within(span, claim.at_least, claim.at_most) {
             Holds::Yes => inside += 1,
             Holds::Unknown => {}
             Holds::No => {
                 out += 1;
-                let off = outside(claim, span.value);
+                let off = outside(claim, span);
                 let of = if connections == 1 { "connection" } else { "connections" };
                 if farthest.as_ref().is_none_or(|(most, _)| off > *most) {
                     farthest = Some((off, format!("{} ({workload}, {connections} {of})", short(span.value))));
@@ -73,7 +77,8 @@ pub(super) fn claim(evaluator: &Evaluator<'_>, claim: &PointsClaim) -> Check {
         _ => Holds::Unknown,
     };
     let open = all - inside - out;
-    let open = if open > 0 { format!(", {open} within the reading error") } else { String::new() };
+    let counted = |n: usize, what: &str| if n > 0 { format!(", {n} {what}") } else { String::new() };
+    let open = counted(open, "within the reading error") + &counted(hidden, "not shown");
     let far = farthest.map(|(_, text)| format!("; the farthest is {text}")).unwrap_or_default();
     let found = format!("{inside} of {all} points within, {out} outside{open}{far}");
     let bounds = bounds_text(claim.at_least, claim.at_most);
@@ -83,7 +88,8 @@ pub(super) fn claim(evaluator: &Evaluator<'_>, claim: &PointsClaim) -> Check {
         Quantifier::Some => "at least one point",
     };
     let are = if out == 1 { "is" } else { "are" };
-    let sentence = format!("\"{}\": {inside} of {all} points are {bounds}, {out} {are} not{open}{far}.", claim.text);
+    let text = if claim.own { claim.text.clone() } else { format!("\"{}\"", claim.text) };
+    let sentence = format!("{text}: {inside} of {all} points are {bounds}, {out} {are} not{open}{far}.");
     let how = format!("{} must be {bounds} at {word}", claim.formula);
     Check { text: claim.text.clone(), found, holds, how, weight: claim.weight, sentence }
 }

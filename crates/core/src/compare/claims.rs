@@ -86,7 +86,8 @@ impl Outcome {
 pub(super) fn claims(ground: &Ground<'_>, workloads: &[WorkloadResult], independent: bool) -> Vec<ClaimResult> {
     let measured = Measured { ground, workloads, independent };
     let published = ground.study.beside.is_some().then(|| ground.study.clone().as_published());
-    ground.study.audit.claims.iter().map(|claim| one(&measured, published.as_ref(), claim)).collect()
+    // What perbuck checks of an article is no claim of it, and needs no trial.
+    ground.study.audit.claims.iter().filter(|claim| !claim.own).map(|claim| one(&measured, published.as_ref(), claim)).collect()
 }
 
 fn one(measured: &Measured<'_>, published: Option<&Study>, claim: &Claim) -> ClaimResult {

@@ -81,6 +81,18 @@ pub(super) fn check_names(
     }
 }
 
+/// Reports workloads of the first claims about points that the study does not have; an audit would find no point of them.
+pub(super) fn check_points(root: &Section<'_>, (audit, own): (&AuditSpec, usize), workloads: &[WorkloadSpec]) {
+    let known: Vec<&str> = workloads.iter().map(|w| w.name.as_str()).collect();
+    for claim in audit.points_claims.iter().take(own) {
+        for name in claim.workloads.iter().filter(|name| !known.contains(&name.as_str())) {
+            let message = format!("claim \"{}\": `{name}` is no workload of the study", claim.text);
+            let help = did_you_mean(name, &known, || format!("the workloads are: {}", known.join(", ")));
+            root.file().report(claim.line, message, help);
+        }
+    }
+}
+
 /// The placeholders of a pattern with what takes their place.
 #[derive(Default)]
 struct Filled(Vec<(String, String)>);
@@ -181,9 +193,11 @@ fn read_claim(s: &Section<'_>, spec: &mut AuditSpec) {
     let bound = |key: &str| s.digits(key).map(|d| d.value.value);
     let (at_least, at_most) = (bound("at_least"), bound("at_most"));
     let weight = read_weight(s).unwrap_or(Weight::Conclusion);
+    let own = s.boolean("own").is_some_and(|own| own.value);
+    let note = s.text("note").map(|note| note.value).unwrap_or_default();
     let points = read_quantifier(s).map(|quantifier| {
         let words = |text: &Option<Located<String>>| text.as_ref().map(|t| t.value.clone()).unwrap_or_default();
-        read_points_claim(s, quantifier, (words(&text), words(&formula)), (at_least, at_most), weight)
+        read_points_claim(s, quantifier, (words(&text), words(&formula)), (at_least, at_most), (weight, own))
     });
     s.finish();
     if at_least.is_none() && at_most.is_none() {
@@ -191,6 +205,9 @@ fn read_claim(s: &Section<'_>, spec: &mut AuditSpec) {
     }
     let (Some(text), Some(formula)) = (text, formula) else { return };
     if let Some(points) = points {
+        for key in ["each", "of", "note"].into_iter().filter(|key| s.has(key)) {
+            s.report(key, format!("`{key}` stands beside `points`"), "leave it out, or write one claim for each of its words");
+        }
         let try_it = points.formula.replace("{workload}", "w").replace("{connections}", "1");
         if read_rule(s, String::new(), try_it).is_some() {
             spec.points_claims.push(points);
@@ -207,7 +224,8 @@ fn read_claim(s: &Section<'_>, spec: &mut AuditSpec) {
     };
     for filled in fillings {
         if let Some(rule) = read_rule(s, String::new(), filled.text(&formula.value)) {
-            spec.claims.push(Claim { text: filled.text(&text.value), rule, at_least, at_most, weight, line: s.line() });
+            let (text, note) = (filled.text(&text.value), filled.text(&note));
+            spec.claims.push(Claim { text, rule, at_least, at_most, weight, own, note, line: s.line() });
         }
     }
 }

@@ -113,6 +113,10 @@ pub struct Claim {
     pub at_most: Option<Exact>,
     /// What it changes for a reader.
     pub weight: Weight,
+    /// Whether it is a check of perbuck's own: the article does not say it.
+    pub own: bool,
+    /// What the author should know of the value; may be empty.
+    pub note: String,
     /// Line in the study.
     pub line: usize,
 }
@@ -230,12 +234,26 @@ pub(super) fn read_results(root: &Section<'_>) -> Option<Published> {
         published.software = software.others().into_iter().filter_map(version).collect();
     }
     if let Some(dates) = s.table("dates") {
-        let date = |product: String| dates.text(&product).map(|d| (product, d.value));
+        let date = |product: String| {
+            let date = dates.text(&product)?.value;
+            if !is_date(&date) {
+                dates.report(&product, format!("`{date}` is no date"), "write a year, a month or a day: \"2022-07-13\"");
+            }
+            Some((product, date))
+        };
         published.dates = dates.others().into_iter().filter_map(date).collect();
     }
     s.tables("table").iter().for_each(|t| read_table(t, &mut published.rows));
     s.finish();
     Some(published)
+}
+
+/// Whether a text is a year, a month or a day: YYYY, YYYY-MM or YYYY-MM-DD.
+pub fn is_date(text: &str) -> bool {
+    let parts: Vec<&str> = text.split('-').collect();
+    let lengths: Vec<usize> = parts.iter().map(|part| part.len()).collect();
+    let digits = parts.iter().all(|part| part.chars().all(|c| c.is_ascii_digit()));
+    digits && !lengths.is_empty() && [4, 2, 2].starts_with(&lengths)
 }
 
 /// One row of numbers over connections becomes one row per point.

@@ -7,25 +7,24 @@ use crate::units::Seed;
 use crate::workload_kind::{self, Kinds, WorkloadKind};
 
 use super::attached::{self, give_targets};
-use super::audit::{check_names, read_audit};
+use super::audit::{check_names, check_points, read_audit};
 use super::build::read_build;
-use super::costs::{read_discount, read_fee, read_payment, read_scenario, read_traffic};
+use super::costs::{read_discount, read_fee, read_payment, read_traffic};
 use super::published::{article, check_results, read_results};
 use super::server::{read_server, read_server_settings};
 use super::transactions::read_transactions;
-use super::{
-    AuditSpec, Contender, Decision, Factor, Node, PriceBasis, Published, Reset, Rounding, STUDY_SCHEMA, SnapshotRule, Study,
-    Sweep, Volume, WorkloadSpec,
-};
+use super::{AuditSpec, Contender, Decision, Factor, Node, Published, Reset, STUDY_SCHEMA, Study, Sweep, Volume, WorkloadSpec};
 
 mod decision;
 mod factor;
 mod imported;
+mod price;
 mod summary;
 mod sweep;
 
 use decision::{plan_looks, read_decision};
 use factor::{multiply, read_factors};
+use price::read_price;
 use summary::{check_summaries, read_over, read_summary};
 use sweep::{Own, read_own, read_sweep};
 
@@ -77,7 +76,7 @@ fn read_root(root: &Section<'_>, kinds: &Kinds) -> Option<Study> {
     let factors = read_factors(root);
     let mut sweep = root.table("sweep").map_or_else(|| Some(Sweep::default()), |s| read_sweep(&s));
     let article = article(root);
-    let (results, audit, own_claims) = read_article(root, article.as_ref());
+    let (results, audit, (own_claims, own_points)) = read_article(root, article.as_ref());
     let (published, beside) = if measures { (None, results) } else { (results, None) };
     // Published results have points of their own; a sweep is what perbuck would measure.
     let given = !imported || root.table("sweep").is_some_and(|s| s.has("connections"));
@@ -99,6 +98,7 @@ fn read_root(root: &Section<'_>, kinds: &Kinds) -> Option<Study> {
     }
     let factors = factors?;
     let mut workloads = at_levels(root, (workloads?, sweep.as_ref()), &factors, &contenders);
+    check_points(root, (&audit, own_points), &workloads);
     if measures {
         check_names(root, (&audit, own_claims), &workloads, &contenders);
     }
@@ -142,12 +142,12 @@ fn read_root(root: &Section<'_>, kinds: &Kinds) -> Option<Study> {
 }
 
 /// The published results of a study and what is to be audited of them, from its own file and from that of its article; and how many of the
-/// claims are its own.
-fn read_article(root: &Section<'_>, article: Option<&TomlFile>) -> (Option<Published>, AuditSpec, usize) {
+/// claims are its own, those about points apart.
+fn read_article(root: &Section<'_>, article: Option<&TomlFile>) -> (Option<Published>, AuditSpec, (usize, usize)) {
     let article = article.map(TomlFile::root);
     let results = read_results(article.as_ref().unwrap_or(root));
     let mut audit = read_audit(root);
-    let own = audit.claims.len();
+    let own = (audit.claims.len(), audit.points_claims.len());
     audit.extend(article.as_ref().map(read_audit));
     (results, audit, own)
 }
@@ -266,43 +266,6 @@ pub(super) fn word<T: Copy>(section: &Section<'_>, key: &str, words: &[(&str, T)
         section.report(key, format!("`{key}` is \"{}\"", typed.value), format!("use one of {}", list.join(", ")));
     }
     found
-}
-
-impl Default for PriceBasis {
-    fn default() -> Self {
-        Self {
-            snapshot: None,
-            regions: Vec::new(),
-            hours_per_month: 730,
-            horizon_months: 36,
-            volume_snapshots: SnapshotRule::AwsCalculator,
-            round: Rounding::None,
-            note: String::new(),
-            scenarios: Vec::new(),
-        }
-    }
-}
-
-fn read_price(section: Option<&Section<'_>>) -> Option<PriceBasis> {
-    let mut basis = PriceBasis::default();
-    let Some(s) = section else { return Some(basis) };
-    basis.snapshot = s.required_text("snapshot", "\"aws-2021-03\"");
-    if let Some(regions) = s.texts("regions") {
-        let line = regions.line;
-        basis.regions = regions.value.into_iter().map(|value| Located { value, line }).collect();
-    }
-    if basis.regions.is_empty() {
-        s.report("regions", "`price.regions` names no region", "add for instance `regions = [\"us-west-2\"]`");
-    }
-    basis.hours_per_month = s.count("hours_per_month", 1..=744).unwrap_or(basis.hours_per_month);
-    basis.horizon_months = s.count("horizon_months", 1..=1200).unwrap_or(basis.horizon_months);
-    let rules = [("aws-calculator", SnapshotRule::AwsCalculator), ("steady", SnapshotRule::Steady)];
-    basis.volume_snapshots = word(s, "volume_snapshots", &rules).unwrap_or(basis.volume_snapshots);
-    basis.round = word(s, "round", &[("none", Rounding::None), ("monthly", Rounding::Monthly)]).unwrap_or(basis.round);
-    basis.note = s.text("note").map(|n| n.value).unwrap_or_default();
-    basis.scenarios = s.each("scenario", read_scenario)?;
-    s.finish();
-    Some(basis)
 }
 
 fn read_contender(s: &Section<'_>, root: &Section<'_>) -> Option<Contender> {

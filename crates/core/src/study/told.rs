@@ -101,6 +101,8 @@ pub struct PointsClaim {
     pub connections: (u32, u32),
     /// What it changes for a reader.
     pub weight: Weight,
+    /// Whether it is a check of perbuck's own: the article does not say it.
+    pub own: bool,
     /// Line in the study.
     pub line: usize,
 }
@@ -124,7 +126,7 @@ impl Counts {
 }
 
 /// The numbers of a sample output.
-const COUNTED: [&str; 19] = [
+const COUNTED: [&str; 21] = [
     "seconds",
     "count",
     "per_second",
@@ -144,6 +146,8 @@ const COUNTED: [&str; 19] = [
     "statements",
     "statements_per_second",
     "tpmc",
+    "events_per_thread",
+    "seconds_per_thread",
 ];
 
 /// What a contradiction or a claim changes for a reader.
@@ -164,8 +168,23 @@ fn told(digits: Digits) -> Told {
     Told { text: digits.text, value: digits.value.as_f64(), unit: 0.1_f64.powi(digits.decimals as i32) }
 }
 
-fn number(s: &Section<'_>, key: &str) -> Option<f64> {
-    s.digits(key).map(|d| d.value.value.as_f64())
+/// A share from 0 to 1.
+fn share(s: &Section<'_>, key: &str) -> Option<f64> {
+    let share = s.digits(key)?.value.value.as_f64();
+    if !(0.0..=1.0).contains(&share) {
+        s.report(key, format!("`{key}` is {share}"), "write a share from 0 to 1: 0.45 is 45 %");
+        return None;
+    }
+    Some(share)
+}
+
+fn seconds(s: &Section<'_>, key: &str) -> Option<f64> {
+    let seconds = s.digits(key)?.value.value.as_f64();
+    if seconds <= 0.0 {
+        s.report(key, format!("`{key}` is {seconds}"), "write the seconds of a run, above 0");
+        return None;
+    }
+    Some(seconds)
 }
 
 fn read_counts(s: &Section<'_>) -> Counts {
@@ -178,11 +197,10 @@ fn read_sample(s: &Section<'_>) -> Option<Sample> {
     let workload = s.required_text("workload", "\"small\"");
     let contender = s.text("contender").map(|c| c.value);
     let connections = s.count("connections", 1..=1_000_000);
-    let (run_s, read_share) = (number(s, "run_s"), number(s, "read_share"));
+    let (run_s, read_share) = (seconds(s, "run_s"), share(s, "read_share"));
     let whole = read_counts(s);
     let kind = |k: &Section<'_>| {
-        let counts =
-            Counts { name: k.required_text("name", "\"NEW_ORDER\"")?.value, share: number(k, "share"), ..read_counts(k) };
+        let counts = Counts { name: k.required_text("name", "\"NEW_ORDER\"")?.value, share: share(k, "share"), ..read_counts(k) };
         k.finish();
         Some(counts)
     };
@@ -222,6 +240,9 @@ fn read_measure(s: &Section<'_>) -> Option<Measure> {
     }
     let lower_is_better = super::read::word(s, "better", &[("lower", true), ("higher", false)]);
     let average_of = s.ints("average_of", 1..=1_000_000).map(|list| list.value);
+    if average_of.as_ref().is_some_and(Vec::is_empty) {
+        s.report("average_of", "`average_of` is empty", "name the load levels of the average, or leave it out");
+    }
     s.finish();
     Some(Measure { name: name?.value, formula, lower_is_better, average_of, line: s.line() })
 }
@@ -261,10 +282,10 @@ pub(super) fn read_points_claim(
     quantifier: Quantifier,
     (text, formula): (String, String),
     (at_least, at_most): (Option<Exact>, Option<Exact>),
-    weight: Weight,
+    (weight, own): (Weight, bool),
 ) -> PointsClaim {
     let workloads = s.texts("workloads").map(|w| w.value).unwrap_or_default();
     let level = |key: &str, otherwise: u32| s.count(key, 1..=1_000_000).unwrap_or(otherwise);
     let connections = (level("from", 1), level("to", u32::MAX));
-    PointsClaim { text, formula, quantifier, at_least, at_most, workloads, connections, weight, line: s.line() }
+    PointsClaim { text, formula, quantifier, at_least, at_most, workloads, connections, weight, own, line: s.line() }
 }

@@ -24,6 +24,8 @@ mean_ms = "99.96"
 p95_ms = "150.2"
 max_ms = "300.9"
 sum_ms = "5999999"
+events_per_thread = "600.2400"
+seconds_per_thread = "60.0000"
 kind = [
   { name = "order", share = 0.45, seconds = "60.0", count = "27011", per_minute = "27011.0", sum_ms = "2699999" , mean_ms = "99" },
   { name = "pay", share = 0.55, seconds = "60.0", count = "33013", per_minute = "33013.0", sum_ms = "3300000", mean_ms = "99" },
@@ -59,6 +61,8 @@ fn each_planted_fault_of_a_sample_is_found() {
         ),
         ("mean_ms = \"99.96\"", "mean_ms = \"97.96\"", &["the mean is the sum", "in the table"]),
         ("p95_ms = \"150.2\"", "p95_ms = \"350.2\"", &["latencies are in order"]),
+        ("events_per_thread = \"600.2400\"", "events_per_thread = \"610.2400\"", &["events per thread follows"]),
+        ("seconds_per_thread = \"60.0000\"", "seconds_per_thread = \"61.0000\"", &["seconds per thread follows"]),
         ("min_ms = \"20.1\"", "min_ms = \"120.1\"", &["latencies are in order"]),
         ("run_s = 60", "run_s = 600", &["the run has the declared length"]),
         ("statements = \"1200480\"\nstatements_per", "statements = \"1200481\"\nstatements_per", &["statements add up"]),
@@ -74,7 +78,11 @@ fn each_planted_fault_of_a_sample_is_found() {
             &["the mean is", "the share of order", "the share of pay"],
         ),
         ("sum_ms = \"3300000\", mean_ms = \"99\"", "sum_ms = \"3900000\", mean_ms = \"118\"", &["Little's law"]),
-        ("connections = 100", "connections = 200", &["Little's law", "is of a run in the table"]),
+        (
+            "connections = 100",
+            "connections = 200",
+            &["Little's law", "is of a run in the table", "events per thread", "seconds per thread"],
+        ),
     ] {
         assert!(RIGHT.contains(right), "{right}");
         let found = wrong(&RIGHT.replacen(right, planted, 1));
@@ -98,4 +106,26 @@ fn a_sample_of_nothing_is_refused() {
     let empty = format!("{HEAD}[[sample]]\nname = \"s\"\nworkload = \"w\"\n");
     let problems = Study::read("s.toml", &empty, &KINDS).unwrap_err();
     assert!(problems[0].message.contains("a sample output has no numbers"), "{problems:?}");
+}
+
+#[test]
+fn a_table_may_round_what_an_output_shows() {
+    let of = |tps: &str| {
+        let head = HEAD.replace("tps = [1000.4, 2000.52]", tps).replace("qps = [20008, 40010]\nmean_ms = [99.96, 120]\n", "");
+        let study = Study::read("s.toml", &format!("{head}{RIGHT}"), &KINDS).unwrap_or_else(|p| panic!("{p:#?}"));
+        let found = audit(&Ground { study: &study, bills: &[], facts: &Nothing }).unwrap();
+        found.checks.into_iter().find(|c| c.text.contains("of a run in the table")).unwrap().holds
+    };
+    assert_eq!(of("tps = [1000, 2001]"), Holds::Yes);
+    assert_eq!(of("tps = [1001, 2001]"), Holds::No);
+    assert_eq!(of("tps = [1000, 2000.52]"), Holds::No, "the column has decimals");
+}
+
+#[test]
+fn shares_of_kinds_are_held_against_counts_only_where_all_are_there() {
+    let found = try_audit(&RIGHT.replace("share = 0.55, ", "")).unwrap();
+    assert!(found.checks.iter().all(|c| !c.text.starts_with("the share of order")), "{:#?}", found.checks);
+    let none = RIGHT.replace("reads = \"840336\"\nwrites = \"240096\"", "reads = \"0\"\nwrites = \"0\"");
+    let found = try_audit(&none).unwrap();
+    assert!(found.checks.iter().all(|c| !c.text.starts_with("the share of reads")));
 }

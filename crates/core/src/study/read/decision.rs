@@ -3,12 +3,6 @@
 use crate::study::{Decision, Slo, Study, Until};
 use crate::toml_reader::Section;
 
-impl Default for Decision {
-    fn default() -> Self {
-        Self { confidence: 0.95, margin: 0.03, until: None, slo: None }
-    }
-}
-
 /// Blocks before the first look where the study does not say.
 const LEAST: u32 = 3;
 
