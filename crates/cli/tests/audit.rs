@@ -240,8 +240,12 @@ fn the_claims_of_the_kunpeng_study_are_checked() {
         assert_eq!(claim(text), "no", "{text}");
     }
     assert_eq!(claim("in the majority of scenarios"), "yes");
-    for text in ["faster in some scenarios", "slower in some scenarios even at higher scalability", "Arm scales better than x86"] {
+    for text in ["faster in some scenarios", "slower in some scenarios even at higher scalability"] {
         assert_eq!(claim(text), "yes", "{text}");
+    }
+    // Digitised: where the reading error spans the bound, nothing is decided.
+    for text in ["the gap of read-write is around 12 % from 128 threads on", "Arm scales better than x86"] {
+        assert_eq!(claim(text), "unknown", "{text}");
     }
     // With zipfian access a pool of 35 GB gives what 80 GB give. The article does not say otherwise: these are checks.
     let failed = not_held(&found);

@@ -37,7 +37,7 @@ pub(super) fn of_results(ground: &Ground<'_>) -> Vec<Check> {
             );
             out.push(Check {
                 text: format!("the verdict does not depend on the points of the mean: {}", workload.name),
-                sentence: format!("{}: {found}.", workload.name),
+                sentence: format!("{}: {found}; the margin is {} %.", workload.name, margin_percent(study.decision.margin)),
                 found,
                 holds: same.into(),
                 how: "the ratios over the points of the summary, over all points, and of the highest points lie on one side of the margin, or all within"
@@ -47,6 +47,11 @@ pub(super) fn of_results(ground: &Ground<'_>) -> Vec<Check> {
         }
     }
     out
+}
+
+/// The margin in percent, with as many decimals as it has.
+fn margin_percent(margin: f64) -> f64 {
+    (margin * 1e6).round() / 1e4
 }
 
 /// Above, below or within the margin of the study.
