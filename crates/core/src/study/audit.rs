@@ -39,14 +39,22 @@ pub(super) fn read_audit(root: &Section<'_>) -> AuditSpec {
 /// Functions whose first words are a workload and contenders.
 const OF_POINTS: [&str; 4] = ["result", "summary", "slope", "crossing"];
 
+/// Reports what the study's own claims name and the study does not have: those of formulas only where it measures, those about points always.
+pub(super) fn check_claims(
+    root: &Section<'_>,
+    (audit, (own, own_of_points)): (&AuditSpec, (usize, usize)),
+    measures: bool,
+    (workloads, contenders): (&[WorkloadSpec], &[Contender]),
+) {
+    check_points(root, (audit, own_of_points), workloads);
+    if measures {
+        check_names(root, (audit, own), workloads, contenders);
+    }
+}
+
 /// Reports what the first claims name and the study does not have. An audit says so of printed numbers; trials would only be missed after
 /// hours.
-pub(super) fn check_names(
-    root: &Section<'_>,
-    (audit, own): (&AuditSpec, usize),
-    workloads: &[WorkloadSpec],
-    contenders: &[Contender],
-) {
+fn check_names(root: &Section<'_>, (audit, own): (&AuditSpec, usize), workloads: &[WorkloadSpec], contenders: &[Contender]) {
     let numbers: Vec<&str> =
         audit.numbers.iter().map(|n| n.name.as_str()).chain(audit.given.keys().map(String::as_str)).collect();
     let workloads: Vec<&str> = workloads.iter().map(|w| w.name.as_str()).collect();
@@ -82,7 +90,7 @@ pub(super) fn check_names(
 }
 
 /// Reports workloads of the first claims about points that the study does not have; an audit would find no point of them.
-pub(super) fn check_points(root: &Section<'_>, (audit, own): (&AuditSpec, usize), workloads: &[WorkloadSpec]) {
+fn check_points(root: &Section<'_>, (audit, own): (&AuditSpec, usize), workloads: &[WorkloadSpec]) {
     let known: Vec<&str> = workloads.iter().map(|w| w.name.as_str()).collect();
     for claim in audit.points_claims.iter().take(own) {
         for name in claim.workloads.iter().filter(|name| !known.contains(&name.as_str())) {

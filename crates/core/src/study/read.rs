@@ -7,13 +7,15 @@ use crate::units::Seed;
 use crate::workload_kind::{self, Kinds, WorkloadKind};
 
 use super::attached::{self, give_targets};
-use super::audit::{check_names, check_points, read_audit};
+use super::audit::{check_claims, read_audit};
 use super::build::read_build;
 use super::costs::{read_discount, read_fee, read_payment, read_traffic};
 use super::published::{article, check_results, read_results};
 use super::server::{read_server, read_server_settings};
 use super::transactions::read_transactions;
-use super::{AuditSpec, Contender, Decision, Factor, Node, Published, Reset, STUDY_SCHEMA, Study, Sweep, Volume, WorkloadSpec};
+use super::{
+    AuditSpec, Contender, Decision, Factor, Node, Published, Reset, STUDY_SCHEMA, Study, Summary, Sweep, Volume, WorkloadSpec,
+};
 
 mod decision;
 mod factor;
@@ -76,7 +78,7 @@ fn read_root(root: &Section<'_>, kinds: &Kinds) -> Option<Study> {
     let factors = read_factors(root);
     let mut sweep = root.table("sweep").map_or_else(|| Some(Sweep::default()), |s| read_sweep(&s));
     let article = article(root);
-    let (results, audit, (own_claims, own_points)) = read_article(root, article.as_ref());
+    let (results, audit, own_claims) = read_article(root, article.as_ref());
     let (published, beside) = if measures { (None, results) } else { (results, None) };
     // Published results have points of their own; a sweep is what perbuck would measure.
     let given = !imported || root.table("sweep").is_some_and(|s| s.has("connections"));
@@ -90,25 +92,15 @@ fn read_root(root: &Section<'_>, kinds: &Kinds) -> Option<Study> {
     root.finish();
     let mut contenders = contenders?;
     give_targets(root, targets, &mut contenders);
-    if imported {
-        imported::check_contenders(root, &contenders, control.as_ref(), published.is_some());
-    }
-    if let Some(control) = control {
-        contenders.extend(read_control(root, &control, &contenders, published.is_some()));
-    }
+    complete(root, &mut contenders, control.as_ref(), (imported, published.is_some()));
     let factors = factors?;
     let mut workloads = at_levels(root, (workloads?, sweep.as_ref()), &factors, &contenders);
-    check_points(root, (&audit, own_points), &workloads);
-    if measures {
-        check_names(root, (&audit, own_claims), &workloads, &contenders);
-    }
+    check_claims(root, (&audit, own_claims), measures, (&workloads, &contenders));
     if let Some(measured) = measured {
         check_summaries(root, summary.as_ref(), &workloads, measured);
     }
     if let (Some(published), Some(summary)) = (published.as_ref().or(beside.as_ref()), &summary) {
-        let names: Vec<&str> = contenders.iter().map(|c| c.name.as_str()).collect();
-        let file = article.as_ref().unwrap_or(root.file());
-        check_results((root, file), published, &names, &workloads, summary);
+        check_article(root, article.as_ref(), (published, summary), (&contenders, &workloads));
     }
     article.into_iter().for_each(|file| root.file().adopt(file.into_problems()));
     give_metric(root, kinds, &mut workloads);
@@ -139,6 +131,32 @@ fn read_root(root: &Section<'_>, kinds: &Kinds) -> Option<Study> {
     };
     plan_looks(root, &mut study);
     few_enough(root, &study).then_some(study)
+}
+
+/// Adds the A/A control to the contenders, and reports what those of imported trials must not have.
+fn complete(
+    root: &Section<'_>,
+    contenders: &mut Vec<Contender>,
+    control: Option<&Located<String>>,
+    (imported, published): (bool, bool),
+) {
+    if imported {
+        imported::check_contenders(root, contenders, control, published);
+    }
+    if let Some(control) = control {
+        contenders.extend(read_control(root, control, contenders, published));
+    }
+}
+
+/// Reports rows of the article that name what the study does not have.
+fn check_article(
+    root: &Section<'_>,
+    article: Option<&TomlFile>,
+    (published, summary): (&Published, &Summary),
+    (contenders, workloads): (&[Contender], &[WorkloadSpec]),
+) {
+    let names: Vec<&str> = contenders.iter().map(|c| c.name.as_str()).collect();
+    check_results((root, article.unwrap_or(root.file())), published, &names, workloads, summary);
 }
 
 /// The published results of a study and what is to be audited of them, from its own file and from that of its article; and how many of the
