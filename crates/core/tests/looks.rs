@@ -99,10 +99,10 @@ fn rule(margin: f64, most: u32) -> Decision {
     Decision { confidence, margin, until: Some(Until { least: 3, most, budget_ns: None }), slo: None }
 }
 
-fn shares(cell: (f64, f64, Noise), rule: &Decision, seed: u64) -> ([f64; 4], f64) {
+fn shares(point: (f64, f64, Noise), rule: &Decision, seed: u64) -> ([f64; 4], f64) {
     let (mut counts, mut blocks) = ([0usize; 4], 0);
     for i in 0..studies() {
-        let (verdict, after) = Sim::new(cell, OpRng::at(Seed(seed), i as u64, 0)).until_decided(rule);
+        let (verdict, after) = Sim::new(point, OpRng::at(Seed(seed), i as u64, 0)).until_decided(rule);
         let slot = match verdict {
             Verdict::Better => 0,
             Verdict::Worse => 1,
