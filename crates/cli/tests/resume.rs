@@ -198,7 +198,7 @@ fn a_study_ends_when_its_verdicts_are_there_and_keeps_its_rule() {
     let ran = desk.good(&["run", "study.toml"]);
     assert!(ran.err.contains("every verdict is there"), "{ran:#?}");
     let records = desk.records("results");
-    assert!((6..60).contains(&records.len()) && records.len() % 2 == 0, "{}", records.len());
+    assert!((6..60).contains(&records.len()) && records.len().is_multiple_of(2), "{}", records.len());
     let c = compared(&desk);
     let looks = c.looks.as_ref().unwrap();
     assert_eq!((c.planned, c.found, looks.rules.len()), (records.len(), records.len(), 1));
@@ -234,7 +234,7 @@ fn a_budget_ends_a_run_between_blocks_and_the_next_run_goes_on() {
     let ran = desk.good(&["run", "study.toml"]);
     assert!(ran.err.contains("would end after the budget of 0:02 min; the same command goes on"), "{ran:#?}");
     let before = desk.records("results").len();
-    assert!(before < 40 && before % 2 == 0, "{before}");
+    assert!(before < 40 && before.is_multiple_of(2), "{before}");
     // Before its first look a study has no verdict.
     let missing = 20 - before / 2;
     let words = format!("{missing} planned trial{} missing", if missing == 1 { " is" } else { "s are" });

@@ -77,7 +77,7 @@ pub fn compare(study: &Study, records: &[RunRecord], bills: &[Bill], insist: &[S
     if !refusals.is_empty() {
         return Err(refusals);
     }
-    let (layout, looks) = (layout(study, records), Looks::of(study, records.iter()));
+    let (layout, looks) = (layout(study, records), Looks::of(study, &records.iter().collect::<Vec<_>>()));
     let (stated, study) = (study, &looks.applied(study));
     let mut workloads = Vec::new();
     for spec in &study.workloads {

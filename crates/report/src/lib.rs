@@ -56,5 +56,5 @@ pub use document::ReportModel;
 pub use model::{model, replay};
 pub use number::utc;
 pub use svg::over_time::{OverTime, RunOfPoints, over_time};
-pub use svg::power::power_chart;
+pub use svg::power::{PowerLine, power_chart};
 pub use svg::slide::{Slide, diagram, slides};

@@ -22,8 +22,8 @@ pub struct Looks {
 
 impl Looks {
     /// Those of a study by what its records say of the rules in force.
-    pub(super) fn of<'r>(study: &Study, records: impl Iterator<Item = &'r RunRecord> + Clone) -> Self {
-        let of_workload = |name: &str| rules(study, name, records.clone());
+    pub(super) fn of(study: &Study, records: &[&RunRecord]) -> Self {
+        let of_workload = |name: &str| rules(study, name, records);
         let all = study.workloads.iter().map(|spec| of_workload(&spec.name));
         let rules = all.max_by_key(Vec::len).unwrap_or_default();
         let mut found = Self { rules, until: study.decision.until.clone(), confidence: study.decision.confidence };
@@ -91,8 +91,8 @@ pub(super) fn missing(study: &Study, workload: &str, fewest: usize) -> u32 {
 }
 
 /// The rules by which a workload gave verdicts.
-fn rules<'r>(study: &Study, workload: &str, records: impl Iterator<Item = &'r RunRecord>) -> Vec<StoppingRule> {
-    let mut mine: Vec<&RunRecord> = records.filter(|r| r.key.workload == workload).collect();
+fn rules(study: &Study, workload: &str, records: &[&RunRecord]) -> Vec<StoppingRule> {
+    let mut mine: Vec<&RunRecord> = records.iter().filter(|r| r.key.workload == workload).copied().collect();
     mine.sort_by_key(|r| (r.key.deployment(), r.key.trial));
     let own = study.rule_of(workload);
     let mut found: Vec<StoppingRule> = Vec::new();

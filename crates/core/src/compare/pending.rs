@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use super::findings::Overall;
 use super::looks::Looks;
-use super::result::{Judgement, Verdict, Why, WorkloadResult};
+use super::result::{Judgement, PointResult, Verdict, Why, WorkloadResult};
 use super::workload::Judged;
 use super::{overall, points, workload};
 use crate::bill::Bill;
@@ -50,7 +50,7 @@ pub fn point_of(key: &TrialKey) -> (String, String, u32) {
 pub fn open_points(study: &Study, records: &[RunRecord], bills: &[Bill], block: u32) -> Option<Points> {
     study.decision.until.as_ref().filter(|until| block > until.least)?;
     let before: Vec<&RunRecord> = records.iter().filter(|r| r.key.trial < block && r.void.is_none()).collect();
-    let looks = Looks::of(study, before.iter().copied());
+    let looks = Looks::of(study, &before);
     let study = &looks.applied(study);
     let judged: Vec<Judged> = study.workloads.iter().map(|spec| verdicts_of(study, spec, &before, bills)).collect();
     // The answer over all workloads is waited for, too.
@@ -105,7 +105,7 @@ fn is_open<'j>(throughput: &Judgement, prices: impl Iterator<Item = &'j Judgemen
 fn cannot_be_the_peak(result: &WorkloadResult, (contender, levels): (&str, &[u32]), level: u32, confidence: f64) -> bool {
     let trials = |level: u32| -> Vec<Trial> {
         let point = result.points.iter().find(|p| p.contender == contender && p.level == level);
-        point.map(|p| p.trials()).unwrap_or_default()
+        point.map(PointResult::trials).unwrap_or_default()
     };
     let higher = result.metric.better == Better::Higher;
     let merit = |level: u32| {

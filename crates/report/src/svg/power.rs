@@ -4,8 +4,11 @@ use super::slide::{Slide, single};
 use crate::document::{Figure, LinePanel, Panels, Point, Scale, Series, Table};
 use crate::escape::clean;
 
+/// A line: its name, and its points of minutes and percent.
+pub type PowerLine = (String, Vec<(u32, f64)>);
+
 /// Lines of detectable differences in percent, each over minutes of machine time; `None` where there is nothing to draw.
-pub fn power_chart(study: &str, margin: &str, lines: &[(String, Vec<(u32, f64)>)]) -> Option<Slide> {
+pub fn power_chart(study: &str, margin: &str, lines: &[PowerLine]) -> Option<Slide> {
     let mut levels: Vec<u32> = lines.iter().flat_map(|(_, points)| points.iter().map(|(minutes, _)| *minutes)).collect();
     levels.sort_unstable();
     levels.dedup();
@@ -16,7 +19,7 @@ pub fn power_chart(study: &str, margin: &str, lines: &[(String, Vec<(u32, f64)>)
         interval: None,
         at_least: false,
     };
-    let series = |(slot, (name, points)): (usize, &(String, Vec<(u32, f64)>))| Series {
+    let series = |(slot, (name, points)): (usize, &PowerLine)| Series {
         slot,
         name: clean(name),
         points: points.iter().map(point).collect(),
