@@ -203,8 +203,11 @@ fn fixed_plan(margin: f64, alternative: f64, scatter: f64) -> u32 {
     enough
 }
 
+/// A scatter, and the most blocks.
+type Most = (f64, u32);
+
 /// Largest numbers of blocks with which the rule finds the same alternatives as often as the fixed plans, by margin and scatter.
-const PLANS: [(f64, f64, [(f64, u32); 3]); 2] =
+const PLANS: [(f64, f64, [Most; 3]); 2] =
     [(0.03, 1.05, [(0.01, 10), (0.02, 31), (0.05, 215)]), (0.05, 1.07, [(0.01, 10), (0.02, 32), (0.05, 223)])];
 
 #[test]
