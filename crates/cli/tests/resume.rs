@@ -196,7 +196,7 @@ fn a_study_ends_when_its_verdicts_are_there_and_keeps_its_rule() {
     child.kill().unwrap();
     child.wait().unwrap();
     let ran = desk.good(&["run", "study.toml"]);
-    assert!(ran.err.contains("every verdict is there"), "{ran:#?}");
+    assert!(ran.err.contains("no verdict is waited for any more"), "{ran:#?}");
     let records = desk.records("results");
     assert!((6..60).contains(&records.len()) && records.len().is_multiple_of(2), "{}", records.len());
     let c = compared(&desk);

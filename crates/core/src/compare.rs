@@ -24,6 +24,7 @@ mod refusals;
 mod regression;
 mod replay;
 mod result;
+mod schema_1;
 mod stalls;
 mod workload;
 
@@ -49,10 +50,10 @@ pub use pending::{Points, next_trials, open_points, point_of};
 pub use rates::{KindResult, PointRates, Rate, StatementSplit};
 pub use regression::{Change, Compared, Regression, Side, regression};
 pub use replay::replay;
-pub(crate) use result::first_schema;
 pub use result::{
     Comparison, ContenderResult, Judgement, Latency, PointResult, PricePerformance, Remark, Verdict, Why, WorkloadResult,
 };
+pub(crate) use schema_1::first_schema;
 pub use stalls::Stalls;
 use workload::Judged;
 

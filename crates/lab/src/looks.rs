@@ -145,7 +145,7 @@ fn told(study: &Study, block: u32, open: &Points) -> String {
     });
     let names: BTreeSet<String> = rivals.map(|(contender, workload, _)| format!("{contender} on {workload}")).collect();
     if names.is_empty() {
-        return format!("after block {block} every verdict is there, or the blocks that are left would hardly bring it");
+        return format!("after block {block} no verdict is waited for any more");
     }
     format!("after block {block} not decided: {}", names.into_iter().collect::<Vec<_>>().join(", "))
 }

@@ -65,12 +65,11 @@ fn whole(inputs: &Inputs, options: &RunOptions, progress: &mut dyn Progress, sto
     let on_disk = plan.iter().filter(|key| store.has(key)).count();
     let wanted = |key: &TrialKey| asked_for(&inputs.study, options, key) && !store.has(key);
     let mut missing: Vec<(usize, &TrialKey)> = plan.iter().enumerate().filter(|(_, key)| wanted(key)).collect();
-    let looks = Looks::start(inputs, store.root())?;
-    let away = missing.len();
+    let (looks, is_whole) = (Looks::start(inputs, store.root())?, missing.is_empty());
     looks.needed(&mut missing);
     if missing.is_empty() {
         let ended = || format!("the verdicts are there, or cannot be expected: {on_disk} trials");
-        let which = if away > 0 { ended() } else { all_of(options, plan.len()) };
+        let which = if is_whole { all_of(options, plan.len()) } else { ended() };
         progress.line(&format!("{which} are on disk in {}", store.root().display()));
         if store.checked() && !globals::left_behind(store.root()) {
             return Ok(store.root().to_owned());
@@ -82,8 +81,7 @@ fn whole(inputs: &Inputs, options: &RunOptions, progress: &mut dyn Progress, sto
     let (host, id) = (perbuck_observe::host(), store.id()?);
     let (mut live, time) = (Live::new(store.root()), TimeLeft::new(Estimate::of(inputs)));
     live.say(Event::Began { trials: plan.len(), on_disk });
-    let (ensured, told) = (BTreeSet::new(), BTreeSet::new());
-    let began = Instant::now();
+    let (ensured, told, began) = (BTreeSet::new(), BTreeSet::new(), Instant::now());
     let mut run = Run {
         store: &store,
         id,

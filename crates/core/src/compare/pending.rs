@@ -66,7 +66,7 @@ fn verdicts_of(study: &Study, spec: &WorkloadSpec, records: &[&RunRecord], bills
     let mine: Vec<&RunRecord> = records.iter().filter(|r| r.key.workload == spec.name).copied().collect();
     let (metric, levels) = (workload::metric_of(spec, &mine), study.sweep_of(&spec.name).levels());
     let points = points::values(study, &spec.name, levels, &mine, &metric, Design::Blocks);
-    workload::verdicts(study, spec, metric, points, levels, bills, Design::Blocks)
+    workload::judged(study, spec, metric, points, levels, bills, Design::Blocks)
 }
 
 /// The points of a workload that are still run.

@@ -17,7 +17,8 @@ pub fn replay(study: &Study, bills: &[Bill]) -> Option<Comparison> {
     let one = |spec: &WorkloadSpec| {
         let metric = study.metric_of(&spec.name);
         let points = points(study, published, spec, metric);
-        workload::judged(study, spec, metric.clone(), points, &published.levels(&spec.name), bills, Design::Independent)
+        let levels = published.levels(&spec.name);
+        workload::judged(study, spec, metric.clone(), points, &levels, bills, Design::Independent).completed(study, spec, bills)
     };
     let workloads: Vec<Judged> = study.workloads.iter().map(one).collect();
     let layout = Layout { design: Design::Independent, deployments: 1, control: None };

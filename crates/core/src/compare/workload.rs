@@ -24,6 +24,20 @@ pub(super) struct Judged {
 }
 
 impl Judged {
+    /// With all that a report says beside them.
+    pub(super) fn completed(mut self, study: &Study, spec: &WorkloadSpec, bills: &[Bill]) -> Self {
+        let result = &mut self.result;
+        if result.metric.better == Better::Higher {
+            for contender in &mut result.contenders {
+                contender.scalability = scalability(study, spec, &contender.contender, &result.points);
+            }
+        }
+        stalls::fill(result, &study.decision);
+        models::fill(result, &study.baseline().name, bills);
+        result.objective = objective::objective(study, result, bills);
+        self
+    }
+
     /// Trials that a contender still lacks for its verdict.
     pub(super) fn missing(&self, contender: &str) -> u32 {
         let found = self.result.contenders.iter().find(|c| c.contender == contender).and_then(|c| c.throughput.as_ref());
@@ -55,7 +69,7 @@ pub(super) fn measured(
     let levels = levels(study, &spec.name, &mine);
     let points =
         points::points(study, &spec.name, &levels, &mine, &metric, design).map_err(|reason| Refusal { reason, insist: None })?;
-    Ok(judged(study, spec, metric, points, &levels, bills, design))
+    Ok(judged(study, spec, metric, points, &levels, bills, design).completed(study, spec, bills))
 }
 
 /// The points of a workload: those of the sweep, of imported trials those that its logs hold.
@@ -74,31 +88,8 @@ pub(super) fn metric_of(spec: &WorkloadSpec, records: &[&RunRecord]) -> Metric {
     if records.iter().all(|r| r.counts(metric)) { metric.clone() } else { TPS.clone() }
 }
 
-/// What the points of a workload say; where they are from does not matter here.
+/// What the points of a workload say, wherever they are from: values, ratios and verdicts, which are all that a look needs after a block.
 pub(super) fn judged(
-    study: &Study,
-    spec: &WorkloadSpec,
-    metric: Metric,
-    points: Vec<PointResult>,
-    levels: &[u32],
-    bills: &[Bill],
-    design: Design,
-) -> Judged {
-    let mut found = verdicts(study, spec, metric, points, levels, bills, design);
-    let result = &mut found.result;
-    if result.metric.better == Better::Higher {
-        for contender in &mut result.contenders {
-            contender.scalability = scalability(study, spec, &contender.contender, &result.points);
-        }
-    }
-    stalls::fill(result, &study.decision);
-    models::fill(result, &study.baseline().name, bills);
-    result.objective = objective::objective(study, result, bills);
-    found
-}
-
-/// Values, ratios and verdicts alone: what a look needs, after every block.
-pub(super) fn verdicts(
     study: &Study,
     spec: &WorkloadSpec,
     metric: Metric,
