@@ -7,7 +7,6 @@ use super::verdicts::rivals;
 use crate::document::{Block, Cell};
 use crate::escape::clean;
 use crate::number::{between, counted, list, percent, ratio, short_percent};
-use perbuck_core::units::thousands;
 
 /// A cell with something more in its note.
 pub(super) fn with_note(mut cell: Cell, note: &str) -> Cell {
@@ -70,7 +69,7 @@ fn at_point(all: &Context<'_>, point: &PointResult) -> Option<String> {
     };
     let trials: Vec<String> = point.stalled.iter().map(trial).collect();
     let word = if trials.len() == 1 { "trial" } else { "trials" };
-    let level = format!("{} {}", thousands(point.level.into()), all.words().unit);
+    let level = all.words().at(point.level);
     (!trials.is_empty()).then(|| format!("{level}, {word} {}", list(&trials)))
 }
 

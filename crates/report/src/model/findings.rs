@@ -201,7 +201,7 @@ fn outlier(all: &Context<'_>, w: &WorkloadResult, point: &PointResult, o: &Outli
     [
         clean(&w.workload),
         all.label(&point.contender),
-        format!("{} {}, {deployment}trial {}", thousands(point.level.into()), all.words().unit, o.position.trial),
+        format!("{}, {deployment}trial {}", all.words().at(point.level), o.position.trial),
         fixed(o.value, decimals),
         fixed(o.modified_z, 1),
         if causes.is_empty() { "none".to_owned() } else { causes.join("; ") },

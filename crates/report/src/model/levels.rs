@@ -50,6 +50,12 @@ impl Words {
         }
     }
 
+    /// `8 connections`, `1 connection`, `100 transactions/s offered`.
+    pub(crate) fn at(self, level: u32) -> String {
+        let unit = if level == 1 { self.unit.replacen("connections", "connection", 1) } else { self.unit.to_owned() };
+        format!("{} {unit}", thousands(level.into()))
+    }
+
     /// The title of an axis on which the levels stand at equal steps.
     pub(crate) fn even(self) -> String {
         format!("{} ({} at equal steps)", self.unit, self.steps)

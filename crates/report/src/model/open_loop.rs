@@ -107,7 +107,7 @@ fn not_kept(all: &Context<'_>) -> Vec<String> {
             let counts = Counts::of(&over);
             let rate = counts.per_second(counts.completed);
             let asked = match all.study.sweep.phases.is_empty() {
-                true => format!("{} {}", thousands(level.into()), all.words().unit),
+                true => all.words().at(level),
                 false => "the rates of all phases".to_owned(),
             };
             out.push(format!(
