@@ -33,7 +33,7 @@ pub enum Arrivals {
 /// A stretch of time with a rate that goes linearly from `from_per_s` to `to_per_s` (equal: constant; both 0: silence).
 ///
 /// Rates range from 0 to [`HIGHEST_PER_S`]; what lies outside counts as the nearer end, and what is no number as 0.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct RatePhase {
     /// Its length in nanoseconds; 0 is allowed and has no arrival.
     pub length_ns: u64,

@@ -5,6 +5,9 @@ use std::io::Read as _;
 use base64::{Engine, engine::general_purpose::STANDARD};
 use flate2::read::ZlibDecoder;
 use hdrhistogram::serialization::{Deserializer, Serializer, V2DeflateSerializer};
+use serde::{Deserialize, Serialize};
+
+use crate::run_record::HistogramRecord;
 
 /// Values below this are counted as this; 1 µs in nanoseconds.
 pub const LOWEST_NS: u64 = 1_000;
@@ -29,12 +32,27 @@ const COMPRESSED: [u8; 4] = [0x1c, 0x84, 0x93, 0x14];
 
 /// A histogram of durations in nanoseconds: the layout of HDR histograms (Tene) with constant bounds, so that counting
 /// one is a handful of instructions. What is read and stored goes through the library that defines the format.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(into = "HistogramRecord", try_from = "HistogramRecord")]
 pub struct Histogram {
     counts: Vec<u64>,
     total: u64,
     sum_ns: u128,
     max_ns: u64,
+}
+
+impl From<Histogram> for HistogramRecord {
+    fn from(histogram: Histogram) -> Self {
+        Self::from_histogram(&histogram)
+    }
+}
+
+impl TryFrom<HistogramRecord> for Histogram {
+    type Error = String;
+
+    fn try_from(record: HistogramRecord) -> Result<Self, String> {
+        record.to_histogram()
+    }
 }
 
 impl Default for Histogram {

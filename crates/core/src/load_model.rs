@@ -10,7 +10,7 @@ use crate::arrivals::{Arrivals, RatePhase};
 pub const HIGHEST_PER_S: u32 = 100_000_000;
 
 /// How load is applied in one trial, from the start of its warm-up to the end of its window.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum LoadModel {
     /// Each active connection sends its next transaction when the last one ended.
     Closed {
@@ -27,7 +27,7 @@ pub enum LoadModel {
 }
 
 /// A time with a number of active connections.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ConnectionStep {
     /// Its length in nanoseconds.
     pub length_ns: u64,

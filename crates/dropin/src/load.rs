@@ -7,6 +7,7 @@ use perbuck_core::load_model::LoadModel;
 use perbuck_core::study::{NO_LIMIT_NS, Sweep};
 use perbuck_core::units::Seed;
 use perbuck_load::limit::Tolerance;
+use perbuck_load::share::Share;
 use perbuck_load::trial::TrialSpec;
 
 pub(crate) const SECOND_NS: u64 = 1_000_000_000;
@@ -56,6 +57,7 @@ impl Load {
             max_events: self.events,
             time_statements: self.time_statements,
             tolerance: self.tolerance.clone(),
+            share: Share::WHOLE,
         }
     }
 

@@ -35,6 +35,16 @@ impl Moment {
         Self { ns: 0 } + START.elapsed()
     }
 
+    /// The number that stands for it in this process, and in messages to others that know how far their clocks are apart.
+    pub fn ns(self) -> i64 {
+        self.ns
+    }
+
+    /// The moment of such a number.
+    pub fn from_ns(ns: i64) -> Self {
+        Self { ns }
+    }
+
     /// Nanoseconds from `other` to this one: negative where this one is earlier.
     #[inline]
     pub fn ns_since(self, other: Self) -> i64 {

@@ -298,6 +298,7 @@ mod tests {
             max_events: None,
             time_statements: false,
             tolerance: perbuck_load::limit::Tolerance::All,
+            share: perbuck_load::share::Share::WHOLE,
         }
     }
 

@@ -13,6 +13,7 @@ use perbuck_core::run_record::{
 use perbuck_core::study::Study;
 use perbuck_load::driver::{ServerWork, TargetFacts};
 use perbuck_load::limit::Tolerance;
+use perbuck_load::share::Share;
 use perbuck_load::observer::{Observer, SecondSeen};
 use perbuck_load::stop::StopToken;
 use perbuck_load::totals::{PausesSeen, TerminalTotals};
@@ -308,6 +309,7 @@ pub(crate) fn spec(study: &Study, key: &TrialKey) -> TrialSpec {
         max_events: sweep.events,
         time_statements: false,
         tolerance: Tolerance::All,
+        share: Share::WHOLE,
     }
 }
 

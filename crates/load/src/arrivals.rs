@@ -5,19 +5,20 @@ use std::iter::Peekable;
 use perbuck_core::arrivals::Schedule;
 use perbuck_core::load_model::LoadModel;
 
+use crate::share::ShareOfSchedule;
 use crate::trial::TrialSpec;
 
-/// The whole schedule of an open loop, from the start of its warm-up; `None` in closed loop.
-pub(crate) fn schedule(spec: &TrialSpec) -> Option<Schedule> {
+/// The schedule of this process's share of an open loop, from the start of its warm-up; `None` in closed loop.
+pub(crate) fn schedule(spec: &TrialSpec) -> Option<ShareOfSchedule> {
     match &spec.load {
-        LoadModel::Open { arrivals, phases } => Some(Schedule::new(phases, *arrivals, spec.seed)),
+        LoadModel::Open { arrivals, phases } => Some(spec.share.arrivals(Schedule::new(phases, *arrivals, spec.seed))),
         LoadModel::Closed { .. } => None,
     }
 }
 
 /// Counts what was due, second by second.
 pub(crate) struct DueCounter {
-    schedule: Option<Peekable<Schedule>>,
+    schedule: Option<Peekable<ShareOfSchedule>>,
     warmup_ns: i64,
 }
 

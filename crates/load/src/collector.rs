@@ -25,8 +25,11 @@ const CHECK: Duration = Duration::from_millis(20);
 /// Gathers reports, starts the clock when all workers are ready, and calls the observer at the right times.
 pub(crate) struct Collector<'a> {
     spec: &'a TrialSpec,
+    /// Workers, or agents.
     workers: u32,
     ready: u32,
+    /// How long before it comes the start is given.
+    lead: Duration,
     trial_stop: StopToken,
     start: StartSignal,
     window: Option<Window>,
@@ -51,7 +54,7 @@ pub(crate) struct Collector<'a> {
 impl<'a> Collector<'a> {
     pub(crate) fn new(
         spec: &'a TrialSpec,
-        workers: u32,
+        (workers, lead): (u32, Duration),
         trial_stop: StopToken,
         start: StartSignal,
         observer: &'a mut dyn Observer,
@@ -60,6 +63,7 @@ impl<'a> Collector<'a> {
             spec,
             workers,
             ready: 0,
+            lead,
             trial_stop,
             start,
             window: None,
@@ -162,7 +166,7 @@ impl<'a> Collector<'a> {
 
     fn start(&mut self) {
         // A moment ahead, so that every worker sees the start before it comes.
-        let opens = perbuck_event::now() + Duration::from_millis(5) + Duration::from_nanos(self.spec.warmup_ns);
+        let opens = perbuck_event::now() + self.lead + Duration::from_nanos(self.spec.warmup_ns);
         let window = Window { opens, length_ns: self.spec.duration_ns as i64, warmup_ns: self.spec.warmup_ns as i64 };
         self.next_second = first_second(self.spec);
         self.window = Some(window);
@@ -259,7 +263,7 @@ impl Live {
 }
 
 /// How often a stop was requested, 0 to 2.
-fn raised(stop: &StopToken) -> u8 {
+pub(crate) fn raised(stop: &StopToken) -> u8 {
     u8::from(stop.requested()) + u8::from(stop.aborted())
 }
 

@@ -13,7 +13,7 @@
 //! use perbuck_load::error::DriverError;
 //! use perbuck_load::statement::{Catalogue, StatementId, Verb};
 //! use perbuck_load::workload::{Done, Operation, Terminal, TerminalId, Workload};
-//! use perbuck_load::{executor::run_trial, limit::Tolerance, observer::Unobserved, sim::SimDriver, stop::StopToken, trial::TrialSpec};
+//! use perbuck_load::{executor::run_trial, limit::Tolerance, observer::Unobserved, share::Share, sim::SimDriver, stop::StopToken, trial::TrialSpec};
 //!
 //! /// One statement a transaction.
 //! struct Reads(Arc<Catalogue>);
@@ -57,6 +57,7 @@
 //!     max_events: Some(100),
 //!     time_statements: false,
 //!     tolerance: Tolerance::All,
+//!     share: Share::WHOLE,
 //! };
 //! let (driver, workload) = (Arc::new(SimDriver::default()), Arc::new(Reads(Arc::new(catalogue))));
 //! let outcome = run_trial(&spec, &driver, &workload, &StopToken::default(), &mut Unobserved).expect("nothing fails here");
@@ -84,6 +85,7 @@ pub mod query;
 pub mod recorder;
 pub mod records;
 pub mod sim;
+pub mod share;
 mod start;
 pub mod statement;
 mod statement_times;

@@ -4,7 +4,6 @@
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::future::poll_fn;
-use std::ops::Range;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
@@ -13,15 +12,17 @@ use std::time::Duration;
 
 use perbuck_core::histogram::Histogram;
 use perbuck_core::rng::Streams;
-use perbuck_core::run_record::WorkerHealth;
+use perbuck_core::run_record::{NetworkRecord, WorkerHealth};
 use perbuck_event::{Segments, TaskSet, Waiters, cpu, now, sleep_until, tcp};
+use serde::{Deserialize, Serialize};
 
 use crate::connection::Connection;
 use crate::driver::Driver;
 use crate::failover::{CONNECTS_AT_ONCE, Host, open};
 use crate::limit::EventLimit;
 use crate::pacer::{Arrivals, Pacer};
-use crate::recorder::{Recorder, Report};
+use crate::recorder::{Recorded, Recorder, Report};
+use crate::share::Terminals;
 use crate::start::StartSignal;
 use crate::statement_times::StatementTimes;
 use crate::stop::StopToken;
@@ -38,7 +39,7 @@ const PROBE_NS: i64 = 10_000_000;
 
 #[derive(Debug, Clone)]
 pub(crate) struct WorkerPlan {
-    pub(crate) terminals: Range<u32>,
+    pub(crate) terminals: Terminals,
     pub(crate) spec: Arc<TrialSpec>,
     pub(crate) arrivals: Option<Arrivals>,
     /// How many transactions may be started, by all workers.
@@ -47,10 +48,11 @@ pub(crate) struct WorkerPlan {
     pub(crate) by_kind: bool,
 }
 
-#[derive(Debug)]
-pub(crate) struct WorkerOutcome {
-    /// Its recorder, emptied of seconds.
-    pub(crate) recorder: Recorder,
+/// What a worker saw of a trial; it can be sent to another process.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct WorkerOutcome {
+    /// Its numbers but those by second, which were sent before.
+    pub(crate) recorded: Recorded,
     /// Transactions that did not end within the drain limit.
     pub(crate) aborted: u64,
     /// Its thread during the window.
@@ -58,11 +60,11 @@ pub(crate) struct WorkerOutcome {
     /// How late its event loop woke.
     pub(crate) lag: Histogram,
     /// What its connections sent in the window.
-    pub(crate) segments: Segments,
+    pub(crate) network: NetworkRecord,
     /// What each of its terminals did.
     pub(crate) terminals: Vec<TerminalTotals>,
     /// Times of statements by label.
-    pub(crate) statement_times: BTreeMap<&'static str, Histogram>,
+    pub(crate) statement_times: BTreeMap<String, Histogram>,
     /// Whether the run ended because as many transactions were started as it may have.
     pub(crate) limited: bool,
 }
@@ -130,12 +132,13 @@ pub(crate) async fn run<D: Driver, W: Workload>(
         times.add_to(&common.workload.catalogue(), &mut statement_times);
     }
     let open_ns = window.now_ns().clamp(1, window.length_ns.max(1));
-    let recorder = finish_recorder(common);
+    let recorded = finish_recorder(common).into();
     let (connections, cpu_ns) = (terminals.len() as u32, probe.cpu_ns.get().unwrap_or(0));
     let whole = cpu_ns as f64 / open_ns as f64;
     let health = WorkerHealth { connections, cpu_ns, busiest_phase: probe.busiest.get().max(whole) };
-    let (lag, segments) = (probe.lag.take(), probe.segments.get());
-    Ok(WorkerOutcome { recorder, aborted, health, lag, segments, terminals, statement_times, limited })
+    let (lag, Segments { sent, retransmitted }) = (probe.lag.take(), probe.segments.get());
+    let network = NetworkRecord { segments_sent: sent, segments_retransmitted: retransmitted };
+    Ok(WorkerOutcome { recorded, aborted, health, lag, network, terminals, statement_times, limited })
 }
 
 /// Opens the connections of the trial, which Ctrl-C ends.
@@ -244,15 +247,16 @@ async fn open_all<D: Driver, W: Workload>(
     driver: &Arc<D>,
     workload: &Arc<W>,
 ) -> Result<Vec<Opened<D, W>>, RunError> {
-    let next = Rc::new(Cell::new(plan.terminals.start));
-    let (end, of, seed) = (plan.terminals.end, plan.spec.connections, plan.spec.seed);
+    let next = Rc::new(RefCell::new(plan.terminals.indexes()));
+    let (of, seed) = (plan.spec.connections, plan.spec.seed);
     let mut opening = TaskSet::default();
-    for _ in 0..CONNECTS_AT_ONCE.min(plan.terminals.len()) {
+    for _ in 0..CONNECTS_AT_ONCE.min(plan.terminals.count as usize) {
         let (driver, workload, next) = (driver.clone(), workload.clone(), next.clone());
         opening.spawn(async move {
             let mut mine: Vec<Opened<D, W>> = Vec::new();
-            while next.get() < end {
-                let id = TerminalId { index: next.replace(next.get() + 1), of, seed };
+            let take = || next.borrow_mut().next();
+            while let Some(index) = take() {
+                let id = TerminalId { index, of, seed };
                 let mut connection = open::<D, W>(&driver, &workload, id.index, 0).await.map_err(RunError::Connect)?;
                 let mut terminal = workload.terminal(id);
                 terminal.start(&mut connection).await.map_err(RunError::Fatal)?;

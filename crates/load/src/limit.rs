@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::task::Waker;
 
 use perbuck_event::Waiters;
+use serde::{Deserialize, Serialize};
 
 use crate::error::{DriverError, ErrorClass};
 
@@ -70,7 +71,7 @@ impl EventLimit {
 }
 
 /// After which errors of single transactions (a deadlock, a duplicate key, a lost connection) a run goes on.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum Tolerance {
     /// All errors except those that say that no transaction can succeed; they are counted.
     #[default]

@@ -9,13 +9,13 @@
 use std::cell::RefCell;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use perbuck_core::arrivals::Schedule;
 use perbuck_core::load_model::LoadModel;
 
+use crate::share::ShareOfSchedule;
 use crate::window::Window;
 
 /// The arrivals of an open loop, which all workers take from.
-pub(crate) type Arrivals = Arc<Mutex<Schedule>>;
+pub(crate) type Arrivals = Arc<Mutex<ShareOfSchedule>>;
 
 /// When the terminals of a worker start transactions.
 pub(crate) enum Pacer {
@@ -24,7 +24,7 @@ pub(crate) enum Pacer {
     /// Connections are active by the steps of the model.
     Steps(LoadModel),
     /// The arrivals of the only worker.
-    Alone(RefCell<Schedule>),
+    Alone(RefCell<ShareOfSchedule>),
     /// The arrivals of all workers.
     Shared(Arrivals),
 }
@@ -95,15 +95,17 @@ impl Pacer {
 
 #[cfg(test)]
 mod tests {
+    use perbuck_core::arrivals::Schedule;
     use perbuck_core::units::Seed;
 
     use super::*;
+    use crate::share::Share;
 
     #[test]
     fn a_terminal_takes_the_next_arrival_and_none_is_taken_twice() {
         let model = LoadModel::rate(1000, perbuck_core::arrivals::Arrivals::Poisson, 3_000_000_000);
         let LoadModel::Open { arrivals, phases } = &model else { panic!("a rate is an open loop") };
-        let schedule = Schedule::new(phases, *arrivals, Seed(5));
+        let schedule = Share::WHOLE.arrivals(Schedule::new(phases, *arrivals, Seed(5)));
         let window = Window { opens: perbuck_event::now(), length_ns: 2_000_000_000, warmup_ns: 1_000_000_000 };
         let all: Vec<i64> = schedule.clone().map(|at| at as i64 - window.warmup_ns).collect();
         let alone = Pacer::new(&model, Some(Arc::new(Mutex::new(schedule.clone()))));

@@ -14,8 +14,10 @@ use crate::totals::Totals;
 use crate::window::Window;
 use crate::workload::Facts;
 
+mod recorded;
 mod second;
 
+pub(crate) use recorded::Recorded;
 pub use second::{KindSecond, Second};
 
 /// Transactions that are written down together. Each touches a dozen cache lines of histograms and sums, which the
@@ -346,11 +348,6 @@ impl Recorder {
         self.second_ends = i64::MAX;
         // Where the transactions were limited, the worker has ended before its window.
         self.gap(self.window.now_ns(), if self.idle_at_times { self.oldest_unfinished_ns } else { i64::MIN });
-    }
-
-    /// The phases of the window.
-    pub(crate) fn phases(&self) -> &[Totals] {
-        &self.totals[1..self.totals.len() - 1]
     }
 
     /// Statements from the first connection to the last.

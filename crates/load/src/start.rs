@@ -24,9 +24,14 @@ impl StartSignal {
         self.0.workers.wake();
     }
 
+    /// The start, if it was given.
+    pub(crate) fn given(&self) -> Option<Option<Window>> {
+        *self.0.given.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Waits for the start; `None` where the run was given up.
     pub(crate) async fn wait(&self) -> Option<Window> {
-        self.0.workers.until(|| *self.0.given.lock().unwrap_or_else(PoisonError::into_inner)).await
+        self.0.workers.until(|| self.given()).await
     }
 }
 

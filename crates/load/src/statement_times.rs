@@ -70,10 +70,10 @@ impl StatementTimes {
     }
 
     /// Takes what was seen, by the names of the labels; adds it to `all`.
-    pub(crate) fn add_to(&self, catalogue: &Catalogue, all: &mut BTreeMap<&'static str, Histogram>) {
+    pub(crate) fn add_to(&self, catalogue: &Catalogue, all: &mut BTreeMap<String, Histogram>) {
         for (label, histogram) in OTHERS.iter().chain(catalogue.labels()).zip(&*self.0.by_label.borrow()) {
             if histogram.count() > 0 {
-                all.entry(label).or_default().merge(histogram);
+                all.entry((*label).to_owned()).or_default().merge(histogram);
             }
         }
     }

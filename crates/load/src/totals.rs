@@ -4,10 +4,12 @@ use perbuck_core::histogram::Histogram;
 use perbuck_core::run_record::{HistogramRecord, StatementCounts, TransactionRecord};
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
+
 use crate::workload::Workload;
 
 /// What a worker saw in the window or in a phase.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Totals {
     /// By kind of transaction.
     pub(crate) kinds: Vec<KindTotals>,
@@ -18,7 +20,7 @@ pub(crate) struct Totals {
 }
 
 /// What one terminal did in the window.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct TerminalTotals {
     /// Transactions that ended.
     pub transactions: u64,
@@ -29,7 +31,7 @@ pub struct TerminalTotals {
 }
 
 /// Times that terminals let pass, outside of any transaction.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Waited {
     /// How often.
     pub count: u64,
@@ -57,7 +59,7 @@ impl Waited {
 
 /// Pauses around the transactions of one kind, as they were in truth. The one before the first transaction of a terminal is
 /// not among them, since a workload may lengthen it so that terminals do not start in step.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PausesSeen {
     /// Before them.
     pub before: Waited,
@@ -74,7 +76,7 @@ impl PausesSeen {
 }
 
 /// Transactions of one kind.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct KindTotals {
     pub(crate) committed: u64,
     /// Rolled back by design.

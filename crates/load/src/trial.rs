@@ -6,13 +6,15 @@ use std::fmt;
 use perbuck_core::load_model::{LoadModel, Phase};
 use perbuck_core::run_record::{ErrorRecord, Health, HistogramRecord, Interval, Measured, StatementCounts};
 use perbuck_core::units::Seed;
+use serde::{Deserialize, Serialize};
 
 use crate::error::DriverError;
 use crate::limit::Tolerance;
+use crate::share::Share;
 use crate::totals::{PausesSeen, TerminalTotals};
 
 /// How load is applied.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct TrialSpec {
     /// Closed or open loop.
     pub load: LoadModel,
@@ -38,6 +40,8 @@ pub struct TrialSpec {
     pub time_statements: bool,
     /// The errors that do not end the run.
     pub tolerance: Tolerance,
+    /// The share of all this that is this process's.
+    pub share: Share,
 }
 
 impl TrialSpec {
@@ -93,6 +97,10 @@ pub enum RunError {
     WorkerDied(String),
     /// The machine gives no more threads or file descriptors.
     Machine(String),
+    /// An agent ended its share: what it says, with its name.
+    Agent(String),
+    /// An agent was lost, or its share cannot be trusted: the trial is void, and says nothing of the database.
+    AgentLost(String),
     /// The user asked to stop.
     Interrupted,
 }
@@ -103,7 +111,7 @@ impl fmt::Display for RunError {
             Self::Connect(e) => write!(f, "cannot open a connection: {e}"),
             Self::Fatal(e) => write!(f, "no transaction can succeed: {e}"),
             Self::WorkerDied(e) => write!(f, "a load worker died: {e}; this is a defect of perbuck, please report it"),
-            Self::Machine(e) => f.write_str(e),
+            Self::Machine(e) | Self::Agent(e) | Self::AgentLost(e) => f.write_str(e),
             Self::Interrupted => f.write_str("interrupted"),
         }
     }

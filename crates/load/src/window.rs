@@ -4,6 +4,11 @@ use std::time::Duration;
 
 use perbuck_event::Moment;
 
+/// The steady clock of this process, in nanoseconds from a moment that is another one in each process.
+pub fn steady_ns() -> i64 {
+    perbuck_event::now().ns()
+}
+
 /// Nanoseconds of a second.
 pub const SECOND_NS: i64 = 1_000_000_000;
 

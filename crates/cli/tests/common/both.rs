@@ -15,6 +15,7 @@ use perbuck_load::driver::{Driver, Session, SessionId};
 use perbuck_load::error::DriverError;
 use perbuck_load::executor::run_trial;
 use perbuck_load::limit::Tolerance;
+use perbuck_load::share::Share;
 use perbuck_load::loader::{CheckResult, Load, LoadError, on_loop, run_check};
 use perbuck_load::observer::Unobserved;
 use perbuck_load::stop::StopToken;
@@ -186,6 +187,7 @@ impl<D: Driver> Both<D> {
             max_events,
             time_statements: false,
             tolerance: Tolerance::All,
+        share: Share::WHOLE,
         };
         let workload = Arc::new(Sysbench::new(options, self.dialect));
         run_trial(&spec, &self.driver, &workload, &StopToken::default(), &mut Unobserved)

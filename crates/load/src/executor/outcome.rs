@@ -6,15 +6,14 @@ use perbuck_core::histogram::Histogram;
 use perbuck_core::littles_law;
 use perbuck_core::load_model::{LoadModel, Phase};
 use perbuck_core::run_record::{
-    Gap, Health, HistogramRecord, Interval, Measured, NetworkRecord, OpenLoop, PhaseRecord, StatementCounts, WindowEdges,
+    ErrorRecord, Gap, Health, HistogramRecord, Interval, Measured, NetworkRecord, OpenLoop, PhaseRecord, StatementCounts, WindowEdges,
 };
-use perbuck_event::Segments;
 
 use crate::arrivals::DueCounter;
 use crate::collector::Collector;
 use crate::gaps::{Quiet, common_gaps, waited_for};
 use crate::lifecycle::WorkerOutcome;
-use crate::recorder::{ErrorCounts, Recorder};
+use crate::recorder::Recorded;
 use crate::totals::{TerminalTotals, Totals};
 use crate::trial::{TrialOutcome, TrialSpec};
 use crate::window::SECOND_NS;
@@ -68,10 +67,10 @@ pub(super) fn finish<W: Workload>(
 ) -> TrialOutcome {
     let (kinds, pauses) = (workload.kinds(), workload.pauses());
     let mut phases: Vec<Totals> = spec.phase_ends().iter().map(|_| Totals::new(kinds.len())).collect();
-    let (mut whole, mut errors, mut health) = (StatementCounts::default(), ErrorCounts::new(), Health::default());
+    let (mut whole, mut errors, mut health) = (StatementCounts::default(), BTreeMap::new(), Health::default());
     let (mut gaps, mut unfinished) = (Vec::new(), Histogram::new());
     let (mut lag, mut send_lag) = (Histogram::new(), Histogram::new());
-    let (mut edges, mut segments) = (WindowEdges::default(), Segments::default());
+    let (mut edges, mut network) = (WindowEdges::default(), NetworkRecord::default());
     let workers = outcomes.len() as u32;
     let (mut terminals, mut statement_latency) = (Vec::new(), BTreeMap::new());
     for outcome in outcomes {
@@ -80,21 +79,21 @@ pub(super) fn finish<W: Workload>(
             statement_latency.entry(label).or_insert_with(Histogram::new).merge(&times);
         }
         health.aborted += outcome.aborted;
-        segments = segments.plus(outcome.segments);
+        network.segments_sent += outcome.network.segments_sent;
+        network.segments_retransmitted += outcome.network.segments_retransmitted;
         if !blocking {
             health.workers.push(outcome.health);
             lag.merge(&outcome.lag);
         }
-        phases.iter_mut().zip(outcome.recorder.phases()).for_each(|(all, one)| all.merge(one));
-        unfinished.merge(&outcome.recorder.unfinished);
-        send_lag.merge(&outcome.recorder.send_lag);
-        edges.in_flight_ns += outcome.recorder.unfinished_ns;
-        edges.before_ns += outcome.recorder.before_ns;
-        add_worker(outcome.recorder, &mut whole, &mut errors, &mut health, &mut gaps);
+        phases.iter_mut().zip(&outcome.recorded.phases).for_each(|(all, one)| all.merge(one));
+        unfinished.merge(&outcome.recorded.unfinished);
+        send_lag.merge(&outcome.recorded.send_lag);
+        edges.in_flight_ns += outcome.recorded.unfinished_ns;
+        edges.before_ns += outcome.recorded.before_ns;
+        add_worker(outcome.recorded, &mut whole, &mut errors, &mut health, &mut gaps);
     }
     // An embedded database has no connection, and sends nothing.
-    let Segments { sent, retransmitted } = segments;
-    health.network = (sent > 0).then_some(NetworkRecord { segments_sent: sent, segments_retransmitted: retransmitted });
+    health.network = (network.segments_sent > 0).then_some(network);
     let mut total = Totals::new(kinds.len());
     phases.iter().for_each(|phase| total.merge(phase));
     (health.lag, health.send_lag) = (HistogramRecord::from_histogram(&lag), HistogramRecord::from_histogram(&send_lag));
@@ -107,9 +106,7 @@ pub(super) fn finish<W: Workload>(
         health.edges = Some(edges);
     }
     (health.longest_gap_ns, health.gaps) = longest_and_listed(&gaps);
-    let errors = errors.into_iter().map(|(code, error)| (code.to_string(), error)).collect();
-    let statement_latency =
-        statement_latency.into_iter().map(|(label, h)| (label.to_owned(), HistogramRecord::from_histogram(&h))).collect();
+    let statement_latency = statement_latency.into_iter().map(|(label, h)| (label, HistogramRecord::from_histogram(&h))).collect();
     let by_kind = || kinds.iter().map(|name| (*name).to_owned()).zip(&total.kinds);
     let failed = by_kind().filter(|(_, kind)| kind.failed_service.count() > 0);
     TrialOutcome {
@@ -162,20 +159,20 @@ fn law(spec: &TrialSpec, total: &Totals, edges: &WindowEdges, idle_ns: u128) -> 
 }
 
 fn add_worker(
-    recorder: Recorder,
+    recorded: Recorded,
     whole: &mut StatementCounts,
-    errors: &mut ErrorCounts,
+    errors: &mut BTreeMap<String, ErrorRecord>,
     health: &mut Health,
     gaps: &mut Vec<Vec<Quiet>>,
 ) {
-    whole.add(&recorder.statements_whole_run());
-    health.connections_lost += recorder.lost;
-    health.terminals_lost += recorder.lost_by.len() as u64;
-    health.reconnects += recorder.reconnects;
-    health.late_sends += recorder.late_sends;
-    health.drained += recorder.drained();
-    gaps.push(recorder.gaps);
-    for (code, error) in recorder.errors {
+    whole.add(&recorded.statements_whole_run);
+    health.connections_lost += recorded.lost;
+    health.terminals_lost += recorded.terminals_lost;
+    health.reconnects += recorded.reconnects;
+    health.late_sends += recorded.late_sends;
+    health.drained += recorded.drained;
+    gaps.push(recorded.gaps);
+    for (code, error) in recorded.errors {
         errors.entry(code).and_modify(|known| known.count += error.count).or_insert(error);
     }
 }

@@ -1,6 +1,7 @@
 //! The engine against the simulated database under a virtual clock: every number is exact.
 
-use std::time::{Duration, Instant};
+use std::sync::mpsc;
+use std::time::Instant;
 
 use perbuck_core::arrivals::{Arrivals, RatePhase};
 use perbuck_core::load_model::LoadModel;
@@ -14,7 +15,10 @@ use crate::driver::Session;
 use crate::error::{Cause, DriverError, ErrorClass};
 use crate::limit::Tolerance;
 use crate::observer::{SecondSeen, Unobserved};
+use crate::recorder::Report;
+use crate::share::Share;
 use crate::sim::SimDriver;
+use crate::start::StartSignal;
 use crate::statement::{Catalogue, StatementId, Verb};
 use crate::workload::{Done, Operation, Pauses, Terminal, TerminalId, Workload};
 
@@ -102,6 +106,7 @@ fn spec(connections: u32) -> TrialSpec {
         max_events: None,
         time_statements: false,
         tolerance: Tolerance::All,
+        share: Share::WHOLE,
     }
 }
 
@@ -135,7 +140,7 @@ fn simulate_with(
         let (start, (reports, received)) = (StartSignal::default(), mpsc::channel());
         let plans = worker_plans(spec, false, false);
         let mut watched = Watched { opened: 0, closed: 0, see };
-        let mut collector = Collector::new(spec, plans.len() as u32, stop.clone(), start.clone(), &mut watched);
+        let mut collector = Collector::new(spec, (plans.len() as u32, LEAD), stop.clone(), start.clone(), &mut watched);
         let mut workers = TaskSet::default();
         for plan in plans {
             let worker = lifecycle::run(plan, driver.clone(), workload.clone(), start.clone(), stop.clone(), reports.clone());
@@ -155,7 +160,7 @@ fn simulate_with(
             collector.check(&StopToken::default());
         }
         while let Some(outcome) = workers.next().await {
-            outcomes.push(outcome);
+            outcomes.push(outcome.map(|outcome| vec![outcome]));
         }
         received.try_iter().for_each(|report| collector.take(report));
         let collected = collector.end();
@@ -289,8 +294,9 @@ fn seconds_cut_by_warmup_and_window_say_their_true_length() {
 #[test]
 fn terminals_are_dealt_evenly_and_none_is_lost() {
     let plans = worker_plans(&TrialSpec { workers: Some(3), ..spec(10) }, false, false);
-    let sizes: Vec<usize> = plans.iter().map(|p| p.terminals.len()).collect();
-    assert_eq!((plans.len(), sizes.iter().sum::<usize>(), plans[2].terminals.end), (3, 10, 10));
+    let sizes: Vec<u32> = plans.iter().map(|p| p.terminals.count).collect();
+    assert_eq!((plans.len(), plans[2].terminals.indexes().last()), (3, Some(9)));
+    assert_eq!(plans.iter().flat_map(|p| p.terminals.indexes()).collect::<Vec<_>>(), (0..10).collect::<Vec<_>>());
     assert!(sizes.iter().all(|s| (3..=4).contains(s)));
     assert_eq!(worker_plans(&spec(5), true, false).len(), 5);
     assert_eq!(worker_plans(&spec(1), false, false).len(), 1);
@@ -330,6 +336,7 @@ fn on_real_threads_a_short_trial_ends_whole() {
     assert_eq!(outcome.measured.window_ns, 300_000_000);
 }
 
+mod apart;
 mod allocations;
 mod hosts;
 mod limits;

@@ -2,11 +2,12 @@
 
 use perbuck_core::histogram::Histogram;
 use perbuck_core::run_record::StatementCounts;
+use serde::{Deserialize, Serialize};
 
 use crate::totals::PausesSeen;
 
 /// Transactions of one kind that ended in one second.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KindSecond {
     /// Service time of the completed ones, in open loop response time.
     pub completed: Histogram,
@@ -17,7 +18,7 @@ pub struct KindSecond {
 }
 
 /// What one worker saw in one second.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Second {
     /// The second, relative to the measured window; `i64::MAX` is the drain.
     pub number: i64,

@@ -1,5 +1,7 @@
 //! A server of several goes away and comes back.
 
+use std::ops::Range;
+
 use super::*;
 use crate::sim::SimHosts;
 

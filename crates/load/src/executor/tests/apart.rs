@@ -1,0 +1,128 @@
+//! Several processes apply the load of one trial; here they are threads, and what they say goes through text as it does between machines.
+
+use super::*;
+use crate::recorder::Second;
+
+/// An agent that runs in this process, with its own engine.
+struct Near {
+    spec: TrialSpec,
+    driver: SimDriver,
+}
+
+/// Its coordinator.
+struct Far<'a>(&'a Signals, u32);
+
+impl Coordinator for Far<'_> {
+    fn ready(&mut self) {
+        self.0.ready();
+    }
+
+    fn opens_at(&mut self) -> Option<i64> {
+        self.0.opens_at().flatten()
+    }
+
+    fn second(&mut self, second: Second) {
+        self.0.second(second);
+    }
+
+    fn opens(&mut self) {
+        self.1 += 1;
+    }
+
+    fn closes(&mut self) {
+        self.1 += 1;
+    }
+}
+
+impl Agent for Near {
+    fn apply(self: Box<Self>, signals: &Signals) -> Result<Vec<WorkerOutcome>, RunError> {
+        let mut far = Far(signals, 0);
+        let (driver, workload) = (Arc::new(self.driver.clone()), TwoSelects::new());
+        let outcomes = run_share((&self.spec, false), &driver, &workload, &signals.stop, &mut far)?;
+        assert_eq!(far.1, 2, "both edges of the window were seen");
+        Ok(outcomes)
+    }
+}
+
+fn apart(spec: &TrialSpec, of: u32, driver: &SimDriver, stop: &StopToken) -> Result<TrialOutcome, RunError> {
+    let near = |number| Near { spec: TrialSpec { share: Share { number, of }, ..spec.clone() }, driver: driver.clone() };
+    let agents: Vec<Box<dyn Agent>> = (0..of).map(|number| Box::new(near(number)) as Box<dyn Agent>).collect();
+    run_apart(spec, &*TwoSelects::new(), (agents, Duration::from_millis(50)), stop, &mut Unobserved)
+}
+
+#[test]
+fn the_shares_of_a_trial_add_up_to_it() {
+    let spec = TrialSpec { warmup_ns: 50_000_000, duration_ns: 400_000_000, ..spec(10) };
+    for of in [1, 3, 7] {
+        let outcome = apart(&spec, of, &SimDriver::default(), &StopToken::default()).unwrap();
+        assert_eq!(outcome.terminals.len(), 10, "{of} shares");
+        let by_terminal: u64 = outcome.terminals.iter().map(|t| t.transactions).sum();
+        let completed = transactions(&outcome).completed();
+        // Each of them would complete 200 on a machine that keeps up.
+        assert!(completed > 100 && by_terminal == completed, "{completed} and {by_terminal}");
+        assert_eq!(outcome.measured.statements.total(), 2 * completed);
+        let h = transactions(&outcome).service.to_histogram().unwrap();
+        assert_eq!(h.count(), completed);
+        let windowed: u64 = outcome.intervals.iter().filter(|i| i.start_ms >= 0).map(|i| i.transactions).sum();
+        assert_eq!(windowed, completed);
+        assert!(outcome.health.littles_law.unwrap().holds());
+    }
+}
+
+#[test]
+fn arrivals_of_an_open_loop_are_dealt_and_none_is_lost() {
+    let spec = TrialSpec { load: LoadModel::rate(500, Arrivals::Poisson, 400_000_000), warmup_ns: 0, duration_ns: 400_000_000, ..spec(9) };
+    let whole = apart(&spec, 1, &SimDriver::default(), &StopToken::default()).unwrap().measured.open_loop.unwrap();
+    let of_three = apart(&spec, 3, &SimDriver::default(), &StopToken::default()).unwrap().measured.open_loop.unwrap();
+    assert_eq!(whole.offered, of_three.offered);
+    assert_eq!(of_three.started + of_three.backlog_at_close, of_three.offered + of_three.backlog_at_open);
+}
+
+#[test]
+fn the_first_error_of_a_share_ends_all_and_a_stop_reaches_them() {
+    let refused = SimDriver { max_connections: 2, ..SimDriver::default() };
+    let ended = apart(&spec(8), 2, &refused, &StopToken::default());
+    assert_eq!(ended, Err(RunError::Connect(SimDriver::error(ErrorClass::Refused, 1040))));
+    let (stop, began) = (StopToken::default(), Instant::now());
+    let ended = thread::scope(|scope| {
+        scope.spawn(|| {
+            thread::sleep(Duration::from_millis(200));
+            stop.request();
+        });
+        apart(&spec(8), 2, &SimDriver::default(), &stop)
+    });
+    assert_eq!(ended, Err(RunError::Interrupted));
+    assert!(began.elapsed() < Duration::from_secs(5));
+}
+
+#[test]
+fn what_a_worker_saw_survives_its_way() {
+    let spec = TrialSpec { warmup_ns: 0, duration_ns: 200_000_000, time_statements: true, ..spec(2) };
+    let (driver, signals) = (Arc::new(SimDriver::default()), Signals::new(&StopToken::default()).0);
+    let mut far = Alone(perbuck_event::now().ns() + 20_000_000);
+    let outcomes = run_share((&spec, true), &driver, &TwoSelects::new(), &signals.stop, &mut far).unwrap();
+    let text = serde_json::to_string(&outcomes).unwrap();
+    let back: Vec<WorkerOutcome> = serde_json::from_str(&text).unwrap();
+    let whole = |outcomes| finish(&spec, &*TwoSelects::new(), false, outcomes, Seen::default());
+    assert_eq!(whole(back), whole(outcomes));
+}
+
+/// A coordinator that gives the start at once.
+struct Alone(i64);
+
+impl Coordinator for Alone {
+    fn ready(&mut self) {}
+
+    fn opens_at(&mut self) -> Option<i64> {
+        Some(self.0)
+    }
+
+    fn second(&mut self, second: Second) {
+        let text = serde_json::to_string(&second).unwrap();
+        assert_eq!(serde_json::from_str::<Second>(&text).unwrap(), second);
+    }
+
+    fn opens(&mut self) {}
+
+    fn closes(&mut self) {}
+}
