@@ -1,0 +1,60 @@
+//! How far another process's clock is from this one's, by round trips (Cristian 1989): the answer was given at some moment of the round trip,
+//! so the shortest round trip bounds the error best.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// Round trips that are kept: clocks of two machines drift by some microseconds a second, and older ones are of no use.
+const KEPT: usize = 64;
+
+/// A steady clock, in nanoseconds from any moment.
+pub type Clock = Arc<dyn Fn() -> i64 + Send + Sync>;
+
+/// The other clock minus this one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Offset {
+    /// In nanoseconds.
+    pub ns: i64,
+    /// It is wrong by no more than that: half of the round trip.
+    pub error_ns: i64,
+}
+
+/// The last round trips.
+#[derive(Debug, Default)]
+pub(crate) struct Trips(VecDeque<Offset>);
+
+impl Trips {
+    /// A question that left at `sent`, was answered at `there` by the other clock, and whose answer came at `back`.
+    pub(crate) fn add(&mut self, sent: i64, there: i64, back: i64) {
+        let half = (back - sent).max(0) / 2;
+        if self.0.len() == KEPT {
+            self.0.pop_front();
+        }
+        self.0.push_back(Offset { ns: there - (sent + half), error_ns: half + 1 });
+    }
+
+    /// The best of them.
+    pub(crate) fn best(&self) -> Option<Offset> {
+        self.0.iter().min_by_key(|offset| offset.error_ns).copied()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_shortest_round_trip_counts_and_bounds_the_error() {
+        let mut trips = Trips::default();
+        assert_eq!(trips.best(), None);
+        // The other clock is 1000 ahead; once the way back took long.
+        for (sent, there, back) in [(0, 1_040, 100), (200, 1_206, 210), (400, 1_405, 700)] {
+            trips.add(sent, there, back);
+        }
+        let best = trips.best().unwrap();
+        assert_eq!((best.ns, best.error_ns), (1_001, 6));
+        assert!((best.ns - 1_000).abs() <= best.error_ns);
+        (0..100).for_each(|i| trips.add(i, i + 2_050, i + 100));
+        assert_eq!(trips.best().unwrap().ns, 2_000, "old ones are forgotten");
+    }
+}

@@ -1,0 +1,101 @@
+//! TLS over any two halves of a byte stream: a socket's, or the pipes of `ssh`. rustls does the cryptography; here are the locks by which one
+//! thread reads while others write.
+
+use std::io::{self, Read, Write};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use rustls::Connection;
+
+/// Bytes of one read.
+const READ: usize = 64 * 1024;
+
+/// What sends, from any thread.
+pub(crate) struct Wire {
+    tls: Mutex<Connection>,
+    /// Locked before `tls`, and held while bytes leave, so that records keep their order.
+    out: Mutex<Box<dyn Write + Send>>,
+    /// Ends both directions at once.
+    close: Box<dyn Fn() + Send + Sync>,
+}
+
+/// What receives, on one thread.
+pub(crate) struct Reading {
+    bytes: Box<dyn Read + Send>,
+    room: Vec<u8>,
+}
+
+/// The two halves of a stream, and what ends it.
+pub struct Halves {
+    /// Comes in.
+    pub read: Box<dyn Read + Send>,
+    /// Goes out.
+    pub write: Box<dyn Write + Send>,
+    /// Ends both at once, also while another thread waits for them.
+    pub close: Box<dyn Fn() + Send + Sync>,
+}
+
+fn held<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // What a thread that panicked left behind is a TLS state that is whole: rustls has no other.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Wire {
+    pub(crate) fn new(mut tls: Connection, halves: Halves) -> (Self, Reading) {
+        tls.set_buffer_limit(None);
+        let wire = Self { tls: Mutex::new(tls), out: Mutex::new(halves.write), close: halves.close };
+        (wire, Reading { bytes: halves.read, room: vec![0; READ] })
+    }
+
+    /// Sends these bytes, and whatever TLS itself has to say.
+    pub(crate) fn send(&self, plain: &[u8]) -> io::Result<()> {
+        let mut out = held(&self.out);
+        let mut sealed = Vec::new();
+        {
+            let mut tls = held(&self.tls);
+            tls.writer().write_all(plain)?;
+            while tls.wants_write() {
+                tls.write_tls(&mut sealed)?;
+            }
+        }
+        if sealed.is_empty() {
+            return Ok(());
+        }
+        out.write_all(&sealed)?;
+        out.flush()
+    }
+
+    /// Appends what has come in; false at the end. Before the handshake is done there may be nothing to append.
+    pub(crate) fn receive(&self, reading: &mut Reading, plain: &mut Vec<u8>) -> io::Result<bool> {
+        let count = reading.bytes.read(&mut reading.room)?;
+        let mut sealed = reading.room.get(..count).unwrap_or_default();
+        let answers = {
+            let mut tls = held(&self.tls);
+            while !sealed.is_empty() {
+                tls.read_tls(&mut sealed)?;
+                let state = tls.process_new_packets().map_err(|e| io::Error::new(io::ErrorKind::InvalidData, e))?;
+                let before = plain.len();
+                plain.resize(before + state.plaintext_bytes_to_read(), 0);
+                tls.reader().read_exact(&mut plain[before..])?;
+            }
+            tls.wants_write()
+        };
+        if answers {
+            self.send(&[])?;
+        }
+        Ok(count > 0)
+    }
+
+    pub(crate) fn is_handshaking(&self) -> bool {
+        held(&self.tls).is_handshaking()
+    }
+
+    /// Bytes that both ends of this connection know, and no other connection has (RFC 9266).
+    pub(crate) fn binding(&self) -> io::Result<[u8; 32]> {
+        let tls = held(&self.tls);
+        tls.export_keying_material([0; 32], b"EXPORTER-perbuck-fleet", None).map_err(io::Error::other)
+    }
+
+    pub(crate) fn close(&self) {
+        (self.close)();
+    }
+}
