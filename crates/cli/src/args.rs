@@ -3,6 +3,7 @@
 #![allow(rustdoc::invalid_html_tags, reason = "doc comments are the help, which is plain text")]
 
 mod evaluation;
+pub(crate) mod fleet;
 mod form;
 
 use std::ffi::OsString;
@@ -54,6 +55,10 @@ pub(crate) enum Command {
     Prepare(PrepareArguments),
     /// Run a study: load missing data, and resume after an interruption
     Run(RunArguments),
+    /// Apply a share of the load of trials that another machine coordinates
+    Agent(fleet::AgentArguments),
+    /// Make what agents need
+    Fleet(fleet::FleetCommandArguments),
     /// Find the highest throughput at which each contender keeps a latency objective
     Capacity(CapacityArguments),
     // The next three read their words themselves, in the syntax of the program that they replace: see `replaced` in main.rs.
@@ -321,6 +326,8 @@ pub(crate) struct RunArguments {
     pub(crate) json: bool,
     #[command(flatten)]
     pub(crate) password: PasswordArguments,
+    #[command(flatten)]
+    pub(crate) fleet: fleet::FleetArguments,
 }
 
 #[derive(Debug, Args)]

@@ -48,6 +48,8 @@ fn main() -> ExitCode {
         Command::Prices(a) => commands::prices::run(a),
         Command::Prepare(a) => commands::prepare(a),
         Command::Run(a) => commands::run(a),
+        Command::Agent(a) => commands::fleet::agent(a),
+        Command::Fleet(a) => commands::fleet::run(a),
         Command::Capacity(a) => commands::capacity(a),
         Command::Import(a) => commands::import::run(a),
         Command::Sysbench { .. } | Command::Tpcc { .. } | Command::Ycsb { .. } => Err(not_of_replacements()),

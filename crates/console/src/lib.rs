@@ -97,7 +97,7 @@ pub fn exit_code(kind: ErrorKind) -> u8 {
     match kind {
         ErrorKind::Failed => 1,
         ErrorKind::Usage => 2,
-        ErrorKind::Target => 3,
+        ErrorKind::Target | ErrorKind::AgentLost => 3,
         ErrorKind::Refused => 4,
         ErrorKind::Files => 5,
         ErrorKind::Worse => 6,

@@ -3,6 +3,7 @@
 //! Counters are exact; rates are never stored, only computed from counters and measured time, so that a record cannot
 //! contradict itself. No type here can hold a credential.
 
+mod agent;
 mod audit;
 mod build;
 mod flag;
@@ -26,6 +27,7 @@ use crate::metric::{Counted, Metric, RecordedMetric};
 use crate::plan::TrialKey;
 use crate::study::StoppingRule;
 use crate::units::{Seed, total};
+pub use agent::{AgentRecord, STARTS_TOGETHER_NS, starts_apart_ns};
 pub use audit::{AuditValue, Judgement};
 pub use build::Build;
 pub use flag::Flag;
@@ -77,6 +79,9 @@ pub struct RunRecord {
     pub target: TargetRecord,
     /// The machine that ran perbuck.
     pub host: HostRecord,
+    /// The processes that applied the load; empty where it was the one that wrote this.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub agents: Vec<AgentRecord>,
     /// The measured window.
     pub measured: Measured,
     /// Statements from the first connection to the last, warm-up and drain included: what the server counted.

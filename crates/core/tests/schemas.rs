@@ -15,8 +15,8 @@ use perbuck_core::histogram::Histogram;
 use perbuck_core::metric::{Counted, Metric, Period, RecordedMetric};
 use perbuck_core::plan::TrialKey;
 use perbuck_core::run_record::{
-    BootTime, Build, DataSize, ErrorRecord, Flag, Gap, Health, HistogramRecord, HostRecord, Interval, LoadRecord, Measured,
-    NetworkRecord, Observed, Percents, Prewarmed, ProcessorTime, ProcessorTimes, RECORD_SCHEMA, RunRecord, ServerWork,
+    AgentRecord, BootTime, Build, DataSize, ErrorRecord, Flag, Gap, Health, HistogramRecord, HostRecord, Interval, LoadRecord,
+    Measured, NetworkRecord, Observed, Percents, Prewarmed, ProcessorTime, ProcessorTimes, RECORD_SCHEMA, RunRecord, ServerWork,
     StatementCounts, TargetRecord, TransactionRecord, WindowEdges, WorkloadRecord,
 };
 use perbuck_core::units::Seed;
@@ -66,6 +66,7 @@ fn example_flags() -> Vec<Flag> {
         Flag::Aborted { count: 1 },
         Flag::WrongRows { missing: 1, wrong: 2 },
         Flag::FunctionalServer { why: "its store is for tests".into() },
+        Flag::AgentsApart { apart_us: 2500 },
         Flag::UnevenServers { statements: vec![80, 20] },
         Flag::ClusterChanged { changes: BTreeMap::from([("leaders_moved".into(), 3)]) },
     ]
@@ -177,6 +178,13 @@ fn example() -> RunRecord {
         workload: example_workload(),
         target: example_target(),
         host: emulated_host(),
+        agents: vec![AgentRecord {
+            name: "load-1:7117".into(),
+            connections: 4,
+            workers: 2,
+            clock_error_ns: 40_000,
+            ..AgentRecord::default()
+        }],
         measured: Measured {
             window_ns: 10_000_104_729,
             transactions: BTreeMap::from([("new_order".into(), new_order)]),

@@ -166,6 +166,8 @@ impl Run<'_> {
             key: &key,
             spec: load.spec(),
             position: 0,
+            contender: 0,
+            workload: 0,
             stage,
             parameters: plan.parameters(),
             metric: (plan.kind.metric)(&plan.parameters()).clone(),
@@ -175,7 +177,7 @@ impl Run<'_> {
             data_size: None,
             prewarm: None,
         };
-        let context = Context { study: &study, fingerprint: &fingerprint, host: &host };
+        let context = Context { study: &study, fingerprint: &fingerprint, host: &host, fleet: None };
         let (mut live, began) = (Live { printer, out, shown: Ok(()), stop: stop.clone() }, Instant::now());
         let ran = run_watched(&context, task, stop, &mut live);
         let took = began.elapsed();
@@ -250,7 +252,9 @@ impl Run<'_> {
                 LabError::new(ErrorKind::Failed, ended(answer), help)
             }
             RunError::Interrupted => interrupted(),
-            RunError::Machine(_) | RunError::WorkerDied(_) => LabError::trial(&stage.title, error),
+            RunError::Machine(_) | RunError::WorkerDied(_) | RunError::Agent(_) | RunError::AgentLost(_) => {
+                LabError::trial(&stage.title, error)
+            }
         }
     }
 }

@@ -10,7 +10,9 @@ use std::time::Duration;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::{CryptoProvider, ring, verify_tls12_signature, verify_tls13_signature};
 use rustls::pki_types::{CertificateDer, PrivatePkcs8KeyDer, ServerName, UnixTime};
-use rustls::{ClientConfig, ClientConnection, Connection, DigitallySignedStruct, ServerConfig, ServerConnection, SignatureScheme};
+use rustls::{
+    ClientConfig, ClientConnection, Connection, DigitallySignedStruct, ServerConfig, ServerConnection, SignatureScheme,
+};
 use serde::{Deserialize, Serialize};
 
 use crate::PROTOCOL;
@@ -43,7 +45,9 @@ impl fmt::Display for FleetError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Unreachable(why) => write!(f, "it cannot be reached: {why}"),
-            Self::Version(other) => write!(f, "it is {other}, and this is perbuck {} of protocol {PROTOCOL}", env!("CARGO_PKG_VERSION")),
+            Self::Version(other) => {
+                write!(f, "it is {other}, and this is perbuck {} of protocol {PROTOCOL}", env!("CARGO_PKG_VERSION"))
+            }
             Self::Token => f.write_str("its token is another one"),
             Self::Refused(why) => write!(f, "it refuses: {why}"),
         }

@@ -197,7 +197,7 @@ fn search(
     let servers = Servers::start(&inputs.study, inputs.registry, stop, progress)?;
     let stages = stage::build(inputs, &servers, &passwords, stop)?;
     let host = perbuck_observe::host();
-    let context = Context { study: &inputs.study, fingerprint, host: &host };
+    let context = Context { study: &inputs.study, fingerprint, host: &host, fleet: None };
     let mut session = Session::start(inputs, context, (&stages, servers), store.root(), stop, progress)?;
     let searched = Searches { terms, store, id: store.id()?, progress: &mut *progress }.run(&mut session, hunts);
     session.end(searched, progress)

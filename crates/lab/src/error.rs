@@ -28,6 +28,8 @@ pub enum ErrorKind {
     Worse,
     /// The stop token was raised.
     Interrupted,
+    /// A trial counts for nothing because an agent was lost; it says nothing of the database.
+    AgentLost,
 }
 
 /// The way out where this machine gives no more.
@@ -145,7 +147,12 @@ impl LabError {
                 Self { message: format!("{who}: {}", same_kind(with_option(answer))), ..Self::target(who, answer) }
             }
             RunError::Machine(_) => Self::failed(format!("{who}: {error}"), MACHINE),
-            RunError::WorkerDied(_) => Self::failed(format!("{who}: {error}"), ""),
+            RunError::WorkerDied(_) | RunError::Agent(_) => Self::failed(format!("{who}: {error}"), ""),
+            RunError::AgentLost(_) => Self::new(
+                ErrorKind::AgentLost,
+                format!("{who}: {error}"),
+                "look at that machine, then run the same command again",
+            ),
         }
     }
 

@@ -9,8 +9,9 @@ use perbuck_core::run_record::{Flag, RunRecord};
 use perbuck_core::study::{Factor, Study};
 use perbuck_load::stop::StopToken;
 
-use crate::error::LabError;
+use crate::error::{ErrorKind, LabError};
 use crate::estimate::{Ahead, Estimate, TimeLeft, length};
+use crate::fleet::{Fleet, FleetOptions};
 use crate::globals;
 use crate::inputs::Inputs;
 use crate::live::{Event, Live};
@@ -36,6 +37,8 @@ pub struct RunOptions {
     pub deployment: Option<u32>,
     /// These levels alone of factors that the user sets, as `factor=level`.
     pub at: Vec<String>,
+    /// The agents that apply the load; `None` where this process does.
+    pub fleet: Option<FleetOptions>,
     /// How a password is asked for that no variable and no file holds; `None` asks for none.
     pub ask_password: Option<AskPassword>,
 }
@@ -101,6 +104,7 @@ fn whole(inputs: &Inputs, options: &RunOptions, progress: &mut dyn Progress, sto
         deployments.push(&[]);
     }
     run.live.say(Event::Doing { text: "looking at the servers".to_owned() });
+    let fleet = options.fleet.as_ref().filter(|_| !missing.is_empty()).map(Fleet::gather).transpose()?;
     let passwords = stage::passwords(inputs, options.ask_password)?;
     let request = preflight::Request::of_trials(inputs, store.root());
     preflight::pass(inputs, request, &passwords, run.progress, stop)?;
@@ -114,7 +118,10 @@ fn whole(inputs: &Inputs, options: &RunOptions, progress: &mut dyn Progress, sto
         // Before the stages, so that it goes after them: each deployment has servers of its own.
         let servers = Servers::start(&inputs.study, inputs.registry, stop, run.progress)?;
         let stages = stage::build(inputs, &servers, &passwords, stop)?;
-        let context = Context { study: &inputs.study, fingerprint: &fingerprint, host: &host };
+        if let Some(fleet) = fleet.as_ref() {
+            fleet.prepare(inputs, &servers, &passwords, run.progress)?;
+        }
+        let context = Context { study: &inputs.study, fingerprint: &fingerprint, host: &host, fleet: fleet.as_ref() };
         let mut session = Session::start(inputs, context, (&stages, servers), store.root(), stop, run.progress)?;
         let measured = run.measure(&mut session, missing);
         session.end(measured, run.progress)?;
@@ -281,12 +288,23 @@ impl Run<'_> {
     ) -> Result<Result<RunRecord, LabError>, LabError> {
         let mut repeats = 0;
         loop {
-            let record = self.trial(session, stage, key, position)?;
-            let Some(why) = record.void_reason() else { return Ok(Ok(record)) };
-            let aside = void::set_aside(self.store, &record, &why)?;
-            self.progress.alert(&format!("{}: void, because {}; kept as {aside}", key.title(), why.text()));
+            let given_up = match (self.trial(session, stage, key, position), session.context.fleet) {
+                // There is no record of it: a part of what was done is not known.
+                (Err(lost), Some(fleet)) if lost.kind() == ErrorKind::AgentLost => {
+                    self.progress.alert(&format!("void, and measured again: {lost}"));
+                    fleet.regroup(session.stop, self.progress)?;
+                    lost
+                }
+                (trial, _) => {
+                    let record = trial?;
+                    let Some(why) = record.void_reason() else { return Ok(Ok(record)) };
+                    let aside = void::set_aside(self.store, &record, &why)?;
+                    self.progress.alert(&format!("{}: void, because {}; kept as {aside}", key.title(), why.text()));
+                    void::given_up(key, &why)
+                }
+            };
             if repeats == void::REPEATS {
-                return Ok(Err(void::given_up(key, &why)));
+                return Ok(Err(given_up));
             }
             repeats += 1;
             self.live.say(Event::Doing { text: format!("measuring again: {}", key.title()) });

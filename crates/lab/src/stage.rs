@@ -16,7 +16,7 @@ use perbuck_database::secret::Secret;
 use perbuck_database::{Databases, Target, Wishes};
 use perbuck_load::driver::{DataSize, Driver, Effect, ServerWork, Settling, TargetFacts};
 use perbuck_load::error::DriverError;
-use perbuck_load::executor::run_trial;
+use perbuck_load::executor::{Agent, Coordinator, WorkerOutcome, run_apart, run_share, run_trial};
 use perbuck_load::loader::ledger::{Ledger, PartState};
 use perbuck_load::loader::{self, CheckResult, LoadProgress};
 use perbuck_load::observer::Observer;
@@ -149,6 +149,8 @@ pub trait Server: HostCheck + Send + Sync {
     fn data_size(&self, tables: &[String]) -> Result<DataSize, LabError>;
     /// What the servers have executed so far.
     fn work(&self) -> Result<ServerWork, LabError>;
+    /// What the sessions that have ended sent, counted as [`Self::work`] counts it.
+    fn sent(&self) -> u64;
     /// Statements that ran as text because the server would prepare no more, since the start.
     fn text_fallbacks(&self) -> u64;
     /// Executes one statement on one of the servers; the first cell of what it returns, if it is not NULL.
@@ -195,7 +197,31 @@ pub trait Data {
 
 /// The trials of a workload against a contender.
 pub trait Trials {
+    /// Runs one trial, whose load agents apply; they learn of the start so long before it comes.
+    ///
+    /// # Errors
+    /// As [`Self::run`].
+    fn run_apart(
+        &self,
+        spec: &TrialSpec,
+        agents: (Vec<Box<dyn Agent + '_>>, Duration),
+        stop: &StopToken,
+        observer: &mut dyn Observer,
+    ) -> Result<TrialOutcome, RunError>;
+    /// Applies this process's share of a trial.
+    ///
+    /// # Errors
+    /// As [`Self::run`].
+    fn run_share(
+        &self,
+        spec: (&TrialSpec, bool),
+        stop: &StopToken,
+        coordinator: &mut dyn Coordinator,
+    ) -> Result<Vec<WorkerOutcome>, RunError>;
     /// Runs one trial.
+    ///
+    /// # Errors
+    /// What ended it.
     fn run(&self, spec: &TrialSpec, stop: &StopToken, observer: &mut dyn Observer) -> Result<TrialOutcome, RunError>;
     /// What an auditor looks at in a measured window.
     fn audit(&self, measured: &Measured) -> Result<Vec<AuditValue>, LabError>;
@@ -388,6 +414,25 @@ impl<D: Driver, W: Workload, T: Dataset> Data for Joined<D, W, T> {
 impl<D: Driver, W: Workload, T: Dataset> Trials for Joined<D, W, T> {
     fn run(&self, spec: &TrialSpec, stop: &StopToken, observer: &mut dyn Observer) -> Result<TrialOutcome, RunError> {
         run_trial(spec, &self.sessions.driver, &self.workload, stop, observer)
+    }
+
+    fn run_apart(
+        &self,
+        spec: &TrialSpec,
+        agents: (Vec<Box<dyn Agent + '_>>, Duration),
+        stop: &StopToken,
+        observer: &mut dyn Observer,
+    ) -> Result<TrialOutcome, RunError> {
+        run_apart(spec, &*self.workload, agents, stop, observer)
+    }
+
+    fn run_share(
+        &self,
+        spec: (&TrialSpec, bool),
+        stop: &StopToken,
+        coordinator: &mut dyn Coordinator,
+    ) -> Result<Vec<WorkerOutcome>, RunError> {
+        run_share(spec, &self.sessions.driver, &self.workload, stop, coordinator)
     }
 
     fn audit(&self, measured: &Measured) -> Result<Vec<AuditValue>, LabError> {

@@ -1,29 +1,30 @@
 //! One trial: sample the machine at the edges of the window, run, and put everything into a record.
 
 use std::collections::BTreeMap;
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use perbuck_core::load_model::LoadModel;
 use perbuck_core::metric::{Metric, RecordedMetric};
 use perbuck_core::plan::{self, TrialKey};
 use perbuck_core::run_record::{
-    BootTime, DataSize, Flag, Health, HistogramRecord, HostRecord, Interval, LoadRecord, Prewarmed, RECORD_SCHEMA, RunRecord,
-    TargetRecord, WorkloadRecord,
+    AgentRecord, BootTime, DataSize, Flag, Health, HistogramRecord, HostRecord, Interval, LoadRecord, Prewarmed, RECORD_SCHEMA,
+    RunRecord, TargetRecord, WorkloadRecord,
 };
 use perbuck_core::study::Study;
+use perbuck_core::units::total;
 use perbuck_load::driver::{ServerWork, TargetFacts};
 use perbuck_load::limit::Tolerance;
-use perbuck_load::share::Share;
 use perbuck_load::observer::{Observer, SecondSeen};
+use perbuck_load::share::Share;
 use perbuck_load::stop::StopToken;
 use perbuck_load::totals::{PausesSeen, TerminalTotals};
-use perbuck_load::trial::{RunError, TrialSpec};
-use perbuck_observe::{CpuTime, Withheld};
+use perbuck_load::trial::{RunError, TrialOutcome, TrialSpec};
 
 use crate::counters::differences;
-use crate::cpu_sampler::CpuSampler;
 use crate::error::{ErrorKind, LabError};
 use crate::flags;
+use crate::fleet::Fleet;
+use crate::sampler::Sampler;
 use crate::stage::Stage;
 
 /// How long transactions in flight at the end are waited for.
@@ -37,6 +38,8 @@ pub struct Context<'a> {
     pub fingerprint: &'a str,
     /// This machine.
     pub host: &'a HostRecord,
+    /// The agents that apply the load; `None` where this process does.
+    pub fleet: Option<&'a Fleet>,
 }
 
 /// One trial to run.
@@ -47,7 +50,11 @@ pub struct Task<'a> {
     pub spec: TrialSpec,
     /// Its position in the order.
     pub position: usize,
-    /// The contender with the workload.
+    /// Position of the contender in the study.
+    pub contender: usize,
+    /// Position of the workload.
+    pub workload: usize,
+    /// The two, joined.
     pub stage: &'a Stage,
     /// Effective parameters of the workload.
     pub parameters: BTreeMap<String, String>,
@@ -97,87 +104,21 @@ impl Observer for Seconds<'_> {
     }
 }
 
-/// Samples CPU times and clocks at the edges of the window, and passes all that it sees on.
-struct Sampler<'a> {
-    server: Option<u32>,
-    machine: Machine,
-    processors: CpuSampler,
-    flags: Vec<Flag>,
-    opened: (CpuTime, Option<CpuTime>),
-    own: CpuTime,
-    server_ns: Option<u64>,
-    observer: &'a mut dyn Observer,
+/// What those who applied the load say.
+pub(crate) struct Applied {
+    pub(crate) outcome: TrialOutcome,
+    pub(crate) agents: Vec<AgentRecord>,
+    /// Remarks on the agents and their machines.
+    pub(crate) flags: Vec<Flag>,
+    /// Statements that ran as text at the agents.
+    pub(crate) as_text: u64,
+    /// What agents sent, counted as the server counts its work.
+    pub(crate) sent: u64,
 }
 
-impl<'a> Sampler<'a> {
-    /// Before the window opens; `server` is the process of the server, where that runs on this machine.
-    fn new(server: Option<u32>, observer: &'a mut dyn Observer) -> Self {
-        let (machine, processors, opened) = (Machine::now(), CpuSampler::new(), (CpuTime::default(), None));
-        Self { server, machine, processors, flags: Vec::new(), opened, own: CpuTime::default(), server_ns: None, observer }
-    }
-
-    /// The state of the client, with what the engine does not know of it.
-    fn health(&self, spec: &TrialSpec, of_engine: Health, intervals: &[Interval]) -> Health {
-        Health {
-            client_user_ns: self.own.user_ns,
-            client_system_ns: self.own.system_ns,
-            processors: self.processors.record(),
-            peak_memory_bytes: perbuck_observe::peak_memory_bytes(),
-            steadiness: flags::steadiness(&spec.phases, intervals),
-            ..of_engine
-        }
-    }
-}
-
-/// Counters and clocks of the client's machine at one time.
-struct Machine {
-    withheld: Withheld,
-    steady: Instant,
-    civil: SystemTime,
-}
-
-impl Machine {
-    fn now() -> Self {
-        Self { withheld: perbuck_observe::withheld(), steady: Instant::now(), civil: SystemTime::now() }
-    }
-
-    /// What was wrong with it since an earlier reading.
-    fn flags_since(&self, earlier: &Self) -> Vec<Flag> {
-        let length = self.steady.duration_since(earlier.steady);
-        let civil = match self.civil.duration_since(earlier.civil) {
-            Ok(forward) => forward.as_secs_f64(),
-            Err(back) => -back.duration().as_secs_f64(),
-        };
-        let stolen = self.withheld.stolen_since(earlier.withheld);
-        let throttled = self.withheld.throttled_since(earlier.withheld);
-        flags::of_machine(length, civil, stolen, throttled)
-    }
-}
-
-impl Observer for Sampler<'_> {
-    fn by_kind(&self) -> bool {
-        self.observer.by_kind()
-    }
-
-    fn opens(&mut self) {
-        self.opened = (perbuck_observe::own_cpu(), self.server.and_then(perbuck_observe::cpu_of));
-        self.machine = Machine::now();
-        self.processors.open();
-        self.observer.opens();
-    }
-
-    fn second(&mut self, seen: &SecondSeen<'_>) {
-        self.processors.read();
-        self.observer.second(seen);
-    }
-
-    fn closes(&mut self) {
-        self.processors.close();
-        self.own = perbuck_observe::own_cpu().minus(self.opened.0);
-        self.flags = Machine::now().flags_since(&self.machine);
-        let now = self.server.and_then(perbuck_observe::cpu_of);
-        // A server that was restarted in between has another process, and its time cannot be told.
-        self.server_ns = now.zip(self.opened.1).map(|(now, then)| now.minus(then)).map(|t| t.user_ns + t.system_ns);
+impl Applied {
+    fn here(outcome: TrialOutcome) -> Self {
+        Self { outcome, agents: Vec::new(), flags: Vec::new(), as_text: 0, sent: 0 }
     }
 }
 
@@ -215,19 +156,25 @@ pub fn run_watched(
     let (started_unix_ms, started_boot) = now();
     // A server tells its process best; one of several processes has the same parent.
     let mut sampler = Sampler::new(facts.local_pid.or(task.stage.holder), observer);
-    let outcome = task.stage.trials.run(&spec, stop, &mut sampler).map_err(Failure::Run)?;
+    let applied = match context.fleet {
+        Some(fleet) => fleet.run(&task, stop, &mut sampler),
+        None => task.stage.trials.run(&spec, stop, &mut sampler).map(Applied::here),
+    };
+    let Applied { outcome, agents, flags: of_agents, as_text: by_agents, sent } = applied.map_err(Failure::Run)?;
     // A server that is away by now takes nothing from what was measured before.
     let (work, unread) = seen(task.stage.server.work().map(Some))?;
-    let work = work.unwrap_or_else(|| ServerWork::unknown(unread.unwrap_or_default())).since(&work_before);
+    let work = work.unwrap_or_else(|| ServerWork::unknown(unread.unwrap_or_default()));
+    let work = work.since(&work_before).with_own(sent);
     let (after, away) = seen(task.stage.server.counters())?;
-    let as_text = task.stage.server.text_fallbacks() - text_before;
+    let as_text = task.stage.server.text_fallbacks() - text_before + by_agents;
     let rows_after = task.rows_before.as_ref().filter(|_| away.is_none()).map(|_| task.stage.data.rows()).transpose();
     let (rows_after, uncounted) = seen(rows_after.map(Option::unwrap_or_default))?;
-    let health = sampler.health(&spec, outcome.health, &outcome.intervals);
+    let health = of_agents_too(sampler.health(&spec, outcome.health, &outcome.intervals), &agents);
     let (server_cpu_ns, of_machine) = (sampler.server_ns, sampler.flags);
     let mut flags = flags::of(&spec, &outcome.measured, &health)?;
     flags.extend(flags::foreign_load(&work, spec.warmup_ns + spec.duration_ns));
     flags.extend(beside_the_engine(as_text, of_machine, away.or(uncounted), context.host.emulator.clone()));
+    flags.extend(of_agents);
     flags.extend(facts.functional.clone().map(|why| Flag::FunctionalServer { why }));
     let details = Details {
         terminals: outcome.terminals,
@@ -256,6 +203,7 @@ pub fn run_watched(
         workload: workload_record(context, task, rows_after),
         target,
         host: HostRecord { shared_with_server: facts.on_this_machine, ..context.host.clone() },
+        agents,
         measured: outcome.measured,
         statements_whole_run: outcome.statements_whole_run,
         errors: outcome.errors,
@@ -268,6 +216,20 @@ pub fn run_watched(
         void: None,
     };
     Ok((record, details))
+}
+
+/// The client's state with what its agents cost in place of what this process did, which only coordinated.
+fn of_agents_too(health: Health, agents: &[AgentRecord]) -> Health {
+    if agents.is_empty() {
+        return health;
+    }
+    Health {
+        client_user_ns: total(agents.iter().map(|a| a.user_ns)),
+        client_system_ns: total(agents.iter().map(|a| a.system_ns)),
+        peak_memory_bytes: agents.iter().map(|a| a.peak_memory_bytes).max().unwrap_or_default(),
+        processors: None,
+        ..health
+    }
 }
 
 /// Milliseconds since 1970, and the machine's own time. A clock before 1970 gives 0, which a reader will notice.

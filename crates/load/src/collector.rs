@@ -123,7 +123,7 @@ impl<'a> Collector<'a> {
         if stop.requested() && self.stopped_ns.is_none() {
             self.stopped_ns = self.window.map(|w| w.now_ns());
         }
-        for _ in raised(&self.trial_stop)..raised(stop) {
+        for _ in self.trial_stop.stops()..stop.stops() {
             self.trial_stop.request();
         }
         if let Some(window) = self.window {
@@ -260,11 +260,6 @@ impl Live {
         interval.backlog = self.backlog;
         self.in_flight = (self.in_flight + second.started).saturating_sub(second.transactions + second.failed);
     }
-}
-
-/// How often a stop was requested, 0 to 2.
-pub(crate) fn raised(stop: &StopToken) -> u8 {
-    u8::from(stop.requested()) + u8::from(stop.aborted())
 }
 
 /// What records and displays show of a second. The first of a warm-up that is no whole number of seconds is short.

@@ -156,6 +156,11 @@ pub trait Driver: Send + Sync + 'static {
         0
     }
 
+    /// What the sessions that have ended sent, counted as [`Self::work`] counts it; another process adds it to what its own sent.
+    fn sent(&self) -> u64 {
+        0
+    }
+
     /// The server's own counters (`Com_select` and its like); empty where it has none.
     fn counters(&self) -> impl Future<Output = Result<BTreeMap<String, i64>, DriverError>> {
         std::future::ready(Ok(BTreeMap::new()))

@@ -20,8 +20,8 @@ mod hands;
 mod outcome;
 mod relay;
 
-use hands::{Hand, joined, spawn};
 pub use hands::{Agent, Signals};
+use hands::{Hand, joined, spawn};
 use outcome::{Seen, as_ended, finish};
 pub use relay::Coordinator;
 use relay::Relay;

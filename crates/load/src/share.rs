@@ -22,6 +22,11 @@ impl Share {
     /// All of a trial.
     pub const WHOLE: Self = Self { number: 0, of: 1 };
 
+    /// How many connections this share has, of so many in all.
+    pub fn connections(self, of_all: u32) -> u32 {
+        self.terminals(of_all).count
+    }
+
     /// The terminals of this share, if there are so many in all.
     pub(crate) fn terminals(self, of_all: u32) -> Terminals {
         let of = self.of.max(1);

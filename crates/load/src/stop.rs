@@ -37,6 +37,11 @@ impl StopToken {
         self.waiting.add(waker);
     }
 
+    /// How often a stop was requested: 0, 1, or 2 for more.
+    pub fn stops(&self) -> u8 {
+        self.raised.load(Ordering::Relaxed).min(2)
+    }
+
     /// Whether a stop was requested: no new transaction is issued.
     #[inline]
     pub fn requested(&self) -> bool {

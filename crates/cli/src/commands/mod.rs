@@ -30,6 +30,7 @@ use crate::args::{
 
 pub(crate) mod check;
 pub(crate) mod demo;
+pub(crate) mod fleet;
 pub(crate) mod import;
 pub(crate) mod init;
 pub(crate) mod list;
@@ -113,6 +114,7 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), LabError> {
         results: arguments.results.clone(),
         deployment: arguments.deployment,
         at: arguments.at.clone(),
+        fleet: fleet::options(&arguments.fleet)?,
         ask_password: arguments.password.asked(),
     };
     let StudyArguments { path, targets, prices } = &arguments.study;

@@ -15,9 +15,9 @@ use perbuck_load::driver::{Driver, Session, SessionId};
 use perbuck_load::error::DriverError;
 use perbuck_load::executor::run_trial;
 use perbuck_load::limit::Tolerance;
-use perbuck_load::share::Share;
 use perbuck_load::loader::{CheckResult, Load, LoadError, on_loop, run_check};
 use perbuck_load::observer::Unobserved;
+use perbuck_load::share::Share;
 use perbuck_load::stop::StopToken;
 use perbuck_load::trial::{RunError, TrialOutcome, TrialSpec};
 use perbuck_load::values::Rows;
@@ -187,7 +187,7 @@ impl<D: Driver> Both<D> {
             max_events,
             time_statements: false,
             tolerance: Tolerance::All,
-        share: Share::WHOLE,
+            share: Share::WHOLE,
         };
         let workload = Arc::new(Sysbench::new(options, self.dialect));
         run_trial(&spec, &self.driver, &workload, &StopToken::default(), &mut Unobserved)

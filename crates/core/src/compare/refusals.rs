@@ -92,6 +92,7 @@ fn unlike_clients(a: &RunRecord, b: &RunRecord) -> Vec<&'static str> {
         (a.host.cpus != b.host.cpus, "the number of processors"),
         (a.host.os != b.host.os, "the operating system"),
         (a.perbuck != b.perbuck, "the version of perbuck"),
+        (a.agents.len() != b.agents.len(), "the number of agents"),
     ];
     checks.into_iter().filter(|(differs, _)| *differs).map(|(_, what)| what).collect()
 }
@@ -106,6 +107,7 @@ fn differences(a: &RunRecord, b: &RunRecord) -> Vec<&'static str> {
         (a.target.variables != b.target.variables, "the settings of the database"),
         (builds.is_some_and(|(a, b)| a.contradicts(b)), "the build of the database"),
         (machine(a) != machine(b), "the machine of the client"),
+        (a.agents.len() != b.agents.len(), "the number of agents"),
         (a.perbuck != b.perbuck, "the version of perbuck"),
         (a.workload.data_fingerprint != b.workload.data_fingerprint, "their data"),
     ];
@@ -134,6 +136,7 @@ fn remark_group(flag: &Flag) -> String {
         Flag::Unsettled { .. } => "the throughput had not settled".to_owned(),
         Flag::UnevenServers { .. } => "the servers had uneven shares of the statements".to_owned(),
         Flag::ClusterChanged { .. } => "regions or leaders of the cluster moved, split, or writes were stalled".to_owned(),
+        Flag::AgentsApart { .. } => "the agents may have started more than 2 ms apart".to_owned(),
         Flag::LittlesLaw { .. } => "Little's law fails: the numbers do not account for all connections".to_owned(),
     }
 }

@@ -73,6 +73,7 @@ pub(super) fn record(contender: &str, connections: u32, trial: u32, committed: u
         },
         target: TargetRecord { version: "3".into(), ..TargetRecord::default() },
         host: HostRecord { cpus: 2, shared_with_server: true, ..HostRecord::default() },
+        agents: Vec::new(),
         measured: Measured {
             window_ns: WINDOW_NS,
             transactions: BTreeMap::from([("mixed".to_owned(), transaction)]),

@@ -116,6 +116,11 @@ pub enum Flag {
         /// Statements that each of them executed, warm-up and drain included.
         statements: Vec<u64>,
     },
+    /// The agents may have started further apart than two milliseconds.
+    AgentsApart {
+        /// How far at most, in microseconds.
+        apart_us: u64,
+    },
     /// Little's law does not hold for the recorded values: something was not counted.
     LittlesLaw {
         /// Busy connections by the recorded values.
@@ -184,6 +189,9 @@ impl Flag {
                 let shares: Vec<String> = statements.iter().map(|n| format!("{:.0}", *n as f64 * 100.0 / all)).collect();
                 format!("the servers had uneven shares of the statements: {} %", shares.join(" : "))
             }
+            Self::AgentsApart { apart_us } => {
+                format!("the agents may have started {:.1} ms apart", *apart_us as f64 / 1000.0)
+            }
             Self::LittlesLaw { busy, connections } => {
                 format!("Little's law fails: the numbers account for {busy:.1} busy connections of {connections}")
             }
@@ -210,6 +218,7 @@ impl Flag {
             | Self::FunctionalServer { .. }
             | Self::ClusterChanged { .. }
             | Self::UnevenServers { .. }
+            | Self::AgentsApart { .. }
             | Self::LittlesLaw { .. } => None,
         }
     }

@@ -65,6 +65,16 @@ impl ServerWork {
         made.unwrap_or_else(Self::unknown)
     }
 
+    /// The same where other processes of perbuck sent so many of them.
+    #[must_use]
+    pub fn with_own(self, more: u64) -> Self {
+        match self {
+            Self::Statements { all, own } => Self::Statements { all, own: own.saturating_add(more) },
+            Self::Transactions { all, own } => Self::Transactions { all, own: own.saturating_add(more) },
+            unknown @ Self::Unknown { .. } => unknown,
+        }
+    }
+
     /// What other clients had executed, of all, and the unit; `None` where it is not known.
     pub fn foreign(&self) -> Option<(u64, u64, &'static str)> {
         match self {

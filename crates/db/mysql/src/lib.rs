@@ -168,8 +168,12 @@ impl Driver for MysqlDriver {
         on_a_session(self, async |session| size::data_size(session, tables).await).await
     }
 
+    fn sent(&self) -> u64 {
+        self.sent.ended()
+    }
+
     async fn work(&self) -> Result<ServerWork, DriverError> {
-        let own = self.sent.ended();
+        let own = self.sent();
         let counted = work_of_hosts(self, async |session| facts::work(session).await).await?;
         Ok(counted.map_or_else(ServerWork::unknown, |all| ServerWork::Statements { all, own }))
     }

@@ -160,12 +160,16 @@ impl Driver for PostgresDriver {
         }
     }
 
+    fn sent(&self) -> u64 {
+        self.sent.ended()
+    }
+
     async fn work(&self) -> Result<ServerWork, DriverError> {
         if self.family != Family::Postgres {
             return Ok(ServerWork::unknown("it has no counters of the work of all its nodes"));
         }
         // Before the sessions that read: the server counts what they did after they have read, in this reading as in the next.
-        let own = self.sent.ended();
+        let own = self.sent();
         let counted = work_of_hosts(self, async |session| facts::work(session).await).await?;
         Ok(counted.map_or_else(ServerWork::unknown, |all| ServerWork::Transactions { all, own }))
     }

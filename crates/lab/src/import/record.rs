@@ -68,6 +68,7 @@ pub(super) fn record(
         },
         target: TargetRecord { version: run.server.clone(), ..TargetRecord::default() },
         host: HostRecord::default(),
+        agents: Vec::new(),
         statements_whole_run: StatementCounts::default(),
         measured,
         errors: run.errors.iter().map(error).collect(),

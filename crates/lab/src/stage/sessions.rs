@@ -185,6 +185,10 @@ impl<D: Driver> Server for Sessions<D> {
         self.ask("reading the counters of its work", self.driver.work())
     }
 
+    fn sent(&self) -> u64 {
+        self.driver.sent()
+    }
+
     fn text_fallbacks(&self) -> u64 {
         self.driver.text_fallbacks()
     }

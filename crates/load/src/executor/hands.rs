@@ -56,7 +56,7 @@ impl Signals {
 
     /// How often a stop was requested: once ends the load, twice at once.
     pub fn stops(&self) -> u8 {
-        u8::from(self.stop.requested()) + u8::from(self.stop.aborted())
+        self.stop.stops()
     }
 }
 
@@ -87,9 +87,8 @@ pub(super) fn spawn<'s>(scope: &'s Scope<'s, '_>, hands: Vec<Hand<'s>>, signals:
 
 /// Waits for all of them.
 pub(super) fn joined(threads: Threads<'_>) -> Vec<Result<Vec<WorkerOutcome>, RunError>> {
-    let join = |thread: ScopedJoinHandle<'_, _>| {
-        thread.join().unwrap_or_else(|_| Err(RunError::WorkerDied("it panicked".to_owned())))
-    };
+    let join =
+        |thread: ScopedJoinHandle<'_, _>| thread.join().unwrap_or_else(|_| Err(RunError::WorkerDied("it panicked".to_owned())));
     threads.into_iter().map(|thread| thread.and_then(join)).collect()
 }
 

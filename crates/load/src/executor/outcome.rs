@@ -6,7 +6,8 @@ use perbuck_core::histogram::Histogram;
 use perbuck_core::littles_law;
 use perbuck_core::load_model::{LoadModel, Phase};
 use perbuck_core::run_record::{
-    ErrorRecord, Gap, Health, HistogramRecord, Interval, Measured, NetworkRecord, OpenLoop, PhaseRecord, StatementCounts, WindowEdges,
+    ErrorRecord, Gap, Health, HistogramRecord, Interval, Measured, NetworkRecord, OpenLoop, PhaseRecord, StatementCounts,
+    WindowEdges,
 };
 
 use crate::arrivals::DueCounter;
@@ -106,7 +107,8 @@ pub(super) fn finish<W: Workload>(
         health.edges = Some(edges);
     }
     (health.longest_gap_ns, health.gaps) = longest_and_listed(&gaps);
-    let statement_latency = statement_latency.into_iter().map(|(label, h)| (label, HistogramRecord::from_histogram(&h))).collect();
+    let statement_latency =
+        statement_latency.into_iter().map(|(label, h)| (label, HistogramRecord::from_histogram(&h))).collect();
     let by_kind = || kinds.iter().map(|name| (*name).to_owned()).zip(&total.kinds);
     let failed = by_kind().filter(|(_, kind)| kind.failed_service.count() > 0);
     TrialOutcome {

@@ -6,7 +6,6 @@ use std::time::Duration;
 use perbuck_event::Moment;
 
 use super::hands::Signals;
-use crate::collector::raised;
 use crate::recorder::{Report, Second};
 use crate::start::StartSignal;
 use crate::stop::StopToken;
@@ -79,7 +78,7 @@ impl<'a> Relay<'a> {
     }
 
     fn check(&mut self, stop: &StopToken) {
-        for _ in raised(&self.stop)..raised(stop) {
+        for _ in self.stop.stops()..stop.stops() {
             self.stop.request();
         }
         if self.window.is_none() {
@@ -100,7 +99,11 @@ impl<'a> Relay<'a> {
     /// Tells of the edges of the window that lie before `until_ns`.
     fn pass_edges(&mut self, window: &Window, until_ns: i64) {
         while window.edges().get(self.edges).is_some_and(|at_ns| *at_ns <= until_ns) {
-            if self.edges == 0 { self.coordinator.opens() } else { self.coordinator.closes() }
+            if self.edges == 0 {
+                self.coordinator.opens()
+            } else {
+                self.coordinator.closes()
+            }
             self.edges += 1;
         }
     }

@@ -336,8 +336,8 @@ fn on_real_threads_a_short_trial_ends_whole() {
     assert_eq!(outcome.measured.window_ns, 300_000_000);
 }
 
-mod apart;
 mod allocations;
+mod apart;
 mod hosts;
 mod limits;
 mod open_loop;

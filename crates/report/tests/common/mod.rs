@@ -279,6 +279,7 @@ pub fn record(study: &Study, key: &TrialKey, position: u32) -> RunRecord {
             retries: if tpcc { 40 } else { 0 },
             ..Measured::default()
         },
+        agents: Vec::new(),
         statements_whole_run: statements,
         errors: if tpcc { BTreeMap::from([("mysql 1213".into(), retry)]) } else { BTreeMap::new() },
         intervals: Vec::new(),

@@ -71,7 +71,12 @@ fn the_shares_of_a_trial_add_up_to_it() {
 
 #[test]
 fn arrivals_of_an_open_loop_are_dealt_and_none_is_lost() {
-    let spec = TrialSpec { load: LoadModel::rate(500, Arrivals::Poisson, 400_000_000), warmup_ns: 0, duration_ns: 400_000_000, ..spec(9) };
+    let spec = TrialSpec {
+        load: LoadModel::rate(500, Arrivals::Poisson, 400_000_000),
+        warmup_ns: 0,
+        duration_ns: 400_000_000,
+        ..spec(9)
+    };
     let whole = apart(&spec, 1, &SimDriver::default(), &StopToken::default()).unwrap().measured.open_loop.unwrap();
     let of_three = apart(&spec, 3, &SimDriver::default(), &StopToken::default()).unwrap().measured.open_loop.unwrap();
     assert_eq!(whole.offered, of_three.offered);

@@ -1,0 +1,51 @@
+//! Arguments of agents, and of commands that use them.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+
+/// The port of an agent, unless it is told another one.
+pub(crate) const PORT: u16 = 7117;
+
+/// Which agents apply the load.
+#[derive(Debug, Args)]
+pub(crate) struct FleetArguments {
+    /// Apply the load from these agents instead of this process, as host:port,host:port; the port is 7117 if not given
+    #[arg(long, value_name = "ADDRESSES", value_delimiter = ',', help_heading = "Agents")]
+    pub(crate) agents: Vec<String>,
+    #[command(flatten)]
+    pub(crate) token: TokenArguments,
+    /// When an agent is lost, wait until it is back; without this, go on with the others
+    #[arg(long, requires = "agents", help_heading = "Agents")]
+    pub(crate) wait_for_agents: bool,
+}
+
+/// Where the token is.
+#[derive(Debug, Args)]
+pub(crate) struct TokenArguments {
+    /// File with the token that agents and coordinator share; `perbuck fleet token` makes one. PERBUCK_FLEET_TOKEN may hold it instead
+    #[arg(long, value_name = "FILE", help_heading = "Agents")]
+    pub(crate) token_file: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct AgentArguments {
+    /// Address to listen at, of this machine
+    #[arg(long, value_name = "ADDRESS", default_value_t = SocketAddr::from(([0, 0, 0, 0], PORT)))]
+    pub(crate) listen: SocketAddr,
+    #[command(flatten)]
+    pub(crate) token: TokenArguments,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct FleetCommandArguments {
+    #[command(subcommand)]
+    pub(crate) command: FleetCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum FleetCommand {
+    /// Print a new token
+    Token,
+}

@@ -1,0 +1,63 @@
+//! The processes that applied the load of a trial, where these were others than the one that wrote its record.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::HostRecord;
+
+/// Agents whose starts may lie further apart than this are flagged, in nanoseconds.
+pub const STARTS_TOGETHER_NS: u64 = 2_000_000;
+
+/// An agent that applied a share of the load.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct AgentRecord {
+    /// What the user calls it: its address.
+    pub name: String,
+    /// Its machine.
+    pub host: HostRecord,
+    /// Connections that it held.
+    pub connections: u32,
+    /// Threads that owned them.
+    pub workers: u32,
+    /// Its clock minus that of the coordinator, in nanoseconds, when the start was given.
+    pub clock_offset_ns: i64,
+    /// By how much that may be wrong, in nanoseconds: half of the shortest round trip.
+    pub clock_error_ns: u64,
+    /// How long after the start of the trial it learned of it, in nanoseconds; 0 where it knew before.
+    pub start_missed_ns: u64,
+    /// CPU time of its process in user mode during the measured window, in nanoseconds.
+    pub user_ns: u64,
+    /// The same in the kernel.
+    pub system_ns: u64,
+    /// The most memory that its process has held so far, in bytes; 0 where the system does not say.
+    pub peak_memory_bytes: u64,
+}
+
+impl AgentRecord {
+    /// Its true start is at most so far from the common one.
+    pub fn start_error_ns(&self) -> u64 {
+        self.start_missed_ns.saturating_add(self.clock_error_ns)
+    }
+}
+
+/// How far apart the starts of these agents may lie, in nanoseconds.
+pub fn starts_apart_ns(agents: &[AgentRecord]) -> u64 {
+    let late = |a: &AgentRecord| a.start_error_ns();
+    // One is late by its error, another one early by the error of its clock.
+    let mut errors: Vec<u64> = agents.iter().map(late).collect();
+    errors.sort_unstable();
+    errors.iter().rev().take(2).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn starts_are_apart_by_the_two_largest_errors() {
+        let agent = |missed, error| AgentRecord { start_missed_ns: missed, clock_error_ns: error, ..AgentRecord::default() };
+        assert_eq!(starts_apart_ns(&[agent(0, 30_000), agent(1_000, 40_000), agent(0, 10_000)]), 71_000);
+        assert_eq!((starts_apart_ns(&[]), starts_apart_ns(&[agent(0, 5)])), (0, 5));
+    }
+}

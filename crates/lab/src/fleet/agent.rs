@@ -1,0 +1,296 @@
+//! `perbuck agent`: waits for a coordinator, and applies its shares of trials.
+
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use perbuck_database::secret::Secret;
+use perbuck_fleet::{Channel, Clock, Received, Token, accept};
+use perbuck_load::executor::Coordinator;
+use perbuck_load::observer::{Observer, Unobserved};
+use perbuck_load::recorder::Second;
+use perbuck_load::stop::StopToken;
+use perbuck_load::trial::RunError;
+use perbuck_load::window::steady_ns;
+
+use super::member::SILENT;
+use super::messages::{Answer, Order, ShareReport, StudyOrder, TrialOrder};
+use crate::error::{ErrorKind, LabError};
+use crate::inputs;
+use crate::progress::Progress;
+use crate::registry::Registry;
+use crate::sampler::Sampler;
+use crate::stage::{Stage, stages_of};
+
+/// How often a wait looks for a request to stop.
+const LOOK: Duration = Duration::from_millis(5);
+/// How often it looks for a coordinator that connects.
+const ACCEPT: Duration = Duration::from_millis(50);
+
+/// How an agent works.
+pub struct AgentOptions {
+    /// Where it listens.
+    pub listen: SocketAddr,
+    /// What it and its coordinator know.
+    pub token: Token,
+    /// The clock by which it starts; [`perbuck_load::window::steady_ns`], or one that is ahead of it by so many nanoseconds, for tests.
+    pub clock_ahead_ns: i64,
+    /// The databases and benchmarks that it knows.
+    pub registry: Registry,
+}
+
+/// Serves one coordinator after the other, until `stop`. `listening` is told the address.
+///
+/// # Errors
+/// The address cannot be listened at.
+pub fn serve(
+    options: &AgentOptions,
+    listening: &mut dyn FnMut(SocketAddr),
+    progress: &mut dyn Progress,
+    stop: &StopToken,
+) -> Result<(), LabError> {
+    let cannot = |e: std::io::Error| {
+        let help = "name an address of this machine with a free port: --listen 0.0.0.0:7117";
+        LabError::new(ErrorKind::Usage, format!("cannot listen at {}: {e}", options.listen), help)
+    };
+    let listener = TcpListener::bind(options.listen).map_err(cannot)?;
+    listener.set_nonblocking(true).map_err(cannot)?;
+    listening(listener.local_addr().map_err(cannot)?);
+    let ahead = options.clock_ahead_ns;
+    let clock: Clock = Arc::new(move || steady_ns() + ahead);
+    let busy = Arc::new(AtomicBool::new(false));
+    let (arrived, arrivals) = std::sync::mpsc::channel();
+    while !stop.requested() {
+        progress.passing("waiting for a coordinator");
+        if let Ok((stream, from)) = listener.accept() {
+            // Each on a thread of its own: one that says nothing keeps nobody waiting.
+            let (token, clock, busy, arrived) = (options.token.clone(), clock.clone(), busy.clone(), arrived.clone());
+            thread::spawn(move || drop(arrived.send((from, agreed(&stream, &token, clock, &busy)))));
+        }
+        while let Ok((from, agreed)) = arrivals.try_recv() {
+            match agreed {
+                Ok(channel) => {
+                    progress.line(&format!("coordinator {from} has come"));
+                    let ended = Served { channel: &channel, options, progress, stop }.run();
+                    progress.line(&format!("coordinator {from} has gone: {ended}"));
+                    busy.store(false, Ordering::Release);
+                }
+                Err(why) => progress.alert(&format!("{from} was refused: {why}")),
+            }
+        }
+        thread::sleep(ACCEPT);
+    }
+    Ok(())
+}
+
+fn agreed(stream: &TcpStream, token: &Token, clock: Clock, busy: &AtomicBool) -> Result<Channel, String> {
+    stream.set_nonblocking(false).map_err(|e| e.to_string())?;
+    let mut mine = false;
+    let agreed = accept(stream, token, clock, || {
+        mine = !busy.swap(true, Ordering::AcqRel);
+        if mine { Ok(()) } else { Err("it serves another coordinator".to_owned()) }
+    });
+    if agreed.is_err() && mine {
+        busy.store(false, Ordering::Release);
+    }
+    agreed.map_err(|e| e.to_string())
+}
+
+/// One coordinator, as long as it is there.
+struct Served<'a> {
+    channel: &'a Channel,
+    options: &'a AgentOptions,
+    progress: &'a mut dyn Progress,
+    stop: &'a StopToken,
+}
+
+impl Served<'_> {
+    /// Until it is gone; returns why.
+    fn run(&mut self) -> String {
+        let (mut stages, trial_stop): (Vec<Vec<Stage>>, _) = (Vec::new(), StopToken::default());
+        loop {
+            if self.stop.requested() {
+                return "this agent was stopped".to_owned();
+            }
+            let order = self.channel.receive(LOOK);
+            let silent = self.channel.silent_for();
+            let answer = match order {
+                Received::Message(Order::Study(order)) => match self.prepared(&order, &trial_stop) {
+                    Ok(made) => {
+                        stages = made;
+                        Answer::Prepared(perbuck_observe::host())
+                    }
+                    Err(error) => Answer::Failed(error.to_string()),
+                },
+                Received::Message(Order::Trial(order)) => match stages.get(order.contender).and_then(|c| c.get(order.workload)) {
+                    Some(stage) => match self.share(stage, &order) {
+                        Ok(answer) => answer,
+                        Err(gone) => return gone,
+                    },
+                    None => Answer::Failed("it knows no such contender or workload".to_owned()),
+                },
+                // It came too late for its trial, which has ended here.
+                Received::Message(Order::Start { .. } | Order::Stop) => continue,
+                Received::Closed(why) => return why,
+                Received::Nothing if silent > SILENT => return format!("it was silent for {:.1} s", silent.as_secs_f64()),
+                Received::Nothing => continue,
+            };
+            if let Err(error) = self.channel.send(&answer) {
+                return error.to_string();
+            }
+        }
+    }
+
+    /// Reads the study, and looks whether each contender can be reached from here.
+    fn prepared(&mut self, order: &StudyOrder, stop: &StopToken) -> Result<Vec<Vec<Stage>>, LabError> {
+        let registry = self.options.registry;
+        let prices = order.prices.clone().map(|(name, text)| (name.into(), text));
+        let read = inputs::check(&order.name, order.text.clone(), prices, registry);
+        let inputs = read.map_err(|problems| LabError::problems(&problems))?;
+        let mut all = Vec::new();
+        for ((contender, own), reached) in inputs.study.contenders.iter().zip(&inputs.targets).zip(&order.reached) {
+            let password = Secret::new(reached.password.clone());
+            let private = reached.address.as_ref().map(|text| registry.target(text)).transpose();
+            let private = private.map_err(|p| LabError::failed(p.message, p.help))?;
+            let Some(target) = private.as_ref().or(own.as_ref()) else { return Err(crate::stage::no_target(contender)) };
+            let stages = stages_of(&inputs, contender, (target, &password), stop)?;
+            if let Some(stage) = stages.first() {
+                stage.server.reach().map_err(|e| LabError::target(&contender.name, &e))?;
+            }
+            all.push(stages);
+        }
+        self.progress.line(&format!("ready for study {}", inputs.study.name));
+        Ok(all)
+    }
+
+    /// Applies a share; an error is that the coordinator is gone.
+    fn share(&mut self, stage: &Stage, order: &TrialOrder) -> Result<Answer, String> {
+        let (stop, opens_ns) = (StopToken::default(), Mutex::new(None));
+        let (text_before, sent_before) = (stage.server.text_fallbacks(), stage.server.sent());
+        self.progress.passing(&format!(
+            "{}: applying share {} of {}",
+            stage.title,
+            order.spec.share.number + 1,
+            order.spec.share.of
+        ));
+        let mut nothing = Unobserved;
+        let mut sampler = Sampler::new(None, &mut nothing);
+        let (ear, done) = (
+            Ear { channel: self.channel, order, clock_ahead_ns: self.options.clock_ahead_ns, stop: &stop, opens_ns: &opens_ns },
+            AtomicBool::new(false),
+        );
+        let own_stop = self.stop;
+        let (ended, gone) = thread::scope(|scope| {
+            let listening = scope.spawn(|| ear.listen(own_stop, &done));
+            let mut far = Far { channel: self.channel, opens_ns: &opens_ns, sampler: &mut sampler };
+            let ended = stage.trials.run_share((&order.spec, order.by_kind), &stop, &mut far);
+            done.store(true, Ordering::Release);
+            (ended, listening.join().unwrap_or_else(|_| Some("a thread of this agent panicked".to_owned())))
+        });
+        if let Some(gone) = gone {
+            return Err(gone);
+        }
+        let missed = opens_ns.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(0, |(_, missed)| missed);
+        Ok(match ended {
+            Ok(workers) => Answer::Ended(Box::new(ShareReport {
+                workers,
+                start_missed_ns: missed,
+                user_ns: sampler.own.user_ns,
+                system_ns: sampler.own.system_ns,
+                peak_memory_bytes: perbuck_observe::peak_memory_bytes(),
+                flags: sampler.flags,
+                as_text: stage.server.text_fallbacks() - text_before,
+                sent: stage.server.sent() - sent_before,
+            })),
+            Err(RunError::Interrupted) => Answer::Stopped,
+            Err(error) => Answer::Failed(LabError::trial(&stage.title, &error).to_string()),
+        })
+    }
+}
+
+/// Listens to the coordinator during a share.
+struct Ear<'a> {
+    channel: &'a Channel,
+    order: &'a TrialOrder,
+    clock_ahead_ns: i64,
+    stop: &'a StopToken,
+    /// When the window opens, and how late that came.
+    opens_ns: &'a Mutex<Option<(i64, u64)>>,
+}
+
+impl Ear<'_> {
+    /// Until the share is done; why the coordinator is gone, if it is.
+    fn listen(&self, of_agent: &StopToken, done: &AtomicBool) -> Option<String> {
+        let mut gone = None;
+        while !done.load(Ordering::Acquire) {
+            if gone.is_none() && !of_agent.requested() {
+                gone = self.hear();
+            } else {
+                // Nothing of the share counts any more.
+                (self.stop.stops()..2).for_each(|_| self.stop.request());
+                thread::sleep(LOOK);
+            }
+        }
+        gone
+    }
+
+    fn hear(&self) -> Option<String> {
+        match self.channel.receive(LOOK) {
+            Received::Message(Order::Start { opens_ns: at }) => {
+                // By the clock of this process, as its workers read it.
+                let at = at - self.clock_ahead_ns;
+                let missed = steady_ns() - (at - self.order.spec.warmup_ns as i64);
+                *self.opens_ns.lock().unwrap_or_else(PoisonError::into_inner) = Some((at, missed.max(0) as u64));
+                None
+            }
+            Received::Message(Order::Stop) => {
+                self.stop.request();
+                None
+            }
+            Received::Message(_) => Some("it ordered something else during a trial".to_owned()),
+            Received::Closed(why) => Some(why),
+            Received::Nothing => {
+                let silent = self.channel.silent_for();
+                (silent > SILENT).then(|| format!("it was silent for {:.1} s", silent.as_secs_f64()))
+            }
+        }
+    }
+}
+
+/// The coordinator, as the engine of the agent sees it.
+struct Far<'a, 's> {
+    channel: &'a Channel,
+    opens_ns: &'a Mutex<Option<(i64, u64)>>,
+    sampler: &'a mut Sampler<'s>,
+}
+
+impl Far<'_, '_> {
+    fn say(&self, answer: &Answer) {
+        // Where that fails the coordinator is gone, which the other thread sees.
+        let _ = self.channel.send(answer);
+    }
+}
+
+impl Coordinator for Far<'_, '_> {
+    fn ready(&mut self) {
+        self.say(&Answer::Ready);
+    }
+
+    fn opens_at(&mut self) -> Option<i64> {
+        self.opens_ns.lock().unwrap_or_else(PoisonError::into_inner).map(|(at, _)| at)
+    }
+
+    fn second(&mut self, second: Second) {
+        self.say(&Answer::Second(Box::new(second)));
+    }
+
+    fn opens(&mut self) {
+        self.sampler.opens();
+    }
+
+    fn closes(&mut self) {
+        self.sampler.closes();
+    }
+}

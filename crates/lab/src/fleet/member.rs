@@ -1,0 +1,229 @@
+//! An agent as its coordinator sees it.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use perbuck_core::run_record::{AgentRecord, Flag, HostRecord};
+use perbuck_core::units::thousands;
+use perbuck_fleet::{Channel, Offset, Received};
+use perbuck_load::executor::{Agent, Signals, WorkerOutcome};
+use perbuck_load::trial::RunError;
+
+use super::messages::{Answer, Order, ShareReport, StudyOrder, TrialOrder};
+use crate::error::{ErrorKind, LabError};
+
+/// An agent that is silent for longer is lost: it says something ten times a second.
+pub(super) const SILENT: Duration = Duration::from_secs(1);
+/// How long an agent may take to look at a study and its servers.
+const PREPARES: Duration = Duration::from_secs(60);
+/// How often it is asked whether something came.
+const LOOK: Duration = Duration::from_millis(5);
+/// How long an agent that was told to stop at once may take.
+const STOPS: Duration = Duration::from_secs(15);
+
+/// One agent.
+pub(super) struct Member {
+    pub(super) name: String,
+    shared: Arc<Shared>,
+    host: HostRecord,
+}
+
+/// What its trials need.
+pub(super) struct Shared {
+    name: String,
+    channel: Channel,
+    host: Mutex<HostRecord>,
+    lost: Mutex<Option<String>>,
+}
+
+impl Shared {
+    fn loses(&self, why: &str) {
+        self.lost.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_with(|| why.to_owned());
+        // What it would still say belongs to a trial that is void.
+        self.channel.close();
+    }
+}
+
+impl Member {
+    pub(super) fn new(name: String, channel: Channel) -> Self {
+        let shared = Shared { name: name.clone(), channel, host: Mutex::default(), lost: Mutex::default() };
+        Self { name, shared: Arc::new(shared), host: HostRecord::default() }
+    }
+
+    /// Why it is lost, if it is.
+    pub(super) fn lost(&self) -> Option<String> {
+        self.shared.lost.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub(super) fn offset(&self) -> Option<Offset> {
+        self.shared.channel.offset()
+    }
+
+    pub(super) fn shared(&self) -> Arc<Shared> {
+        self.shared.clone()
+    }
+
+    /// Its machine, for people.
+    pub(super) fn machine(&self) -> String {
+        let HostRecord { arch, cpus, memory_bytes, .. } = &self.host;
+        let clock = self
+            .offset()
+            .map_or_else(String::new, |o| format!(", round trip {} µs", thousands(2 * o.error_ns.unsigned_abs() / 1000)));
+        format!("{arch}, {cpus} processors, {:.1} GiB{clock}", *memory_bytes as f64 / f64::from(1 << 30))
+    }
+
+    /// Tells it the study; it looks whether it can drive it.
+    pub(super) fn prepare(&mut self, order: &StudyOrder) -> Result<(), LabError> {
+        let name = &self.name;
+        let lost = |why: String| {
+            let help = "look at that machine, then run the same command again";
+            LabError::new(ErrorKind::AgentLost, format!("agent {name}: {why}"), help)
+        };
+        let until = Instant::now() + PREPARES;
+        self.shared.channel.send(&OrderOf::Study(order)).map_err(|e| lost(e.to_string()))?;
+        while Instant::now() < until {
+            match self.shared.channel.receive(LOOK) {
+                Received::Message(Answer::Prepared(host)) => {
+                    *self.shared.host.lock().unwrap_or_else(PoisonError::into_inner) = host.clone();
+                    self.host = host;
+                    return Ok(());
+                }
+                Received::Message(Answer::Failed(why)) => {
+                    let help = "agents reach the servers from their own machines; look at addresses, network and rights there";
+                    return Err(LabError::new(ErrorKind::Target, format!("agent {name}: {why}"), help));
+                }
+                Received::Closed(why) => return Err(lost(why)),
+                Received::Nothing if self.shared.channel.silent_for() > SILENT => return Err(lost("it fell silent".to_owned())),
+                Received::Nothing | Received::Message(_) => {}
+            }
+        }
+        Err(lost(format!("it did not look at the study within {PREPARES:?}")))
+    }
+}
+
+/// As [`Order`], of what is not owned.
+#[derive(serde::Serialize)]
+enum OrderOf<'a> {
+    Study(&'a StudyOrder),
+    Trial(&'a TrialOrder),
+}
+
+/// What an agent says of itself at the end of its share.
+pub(super) struct Seen {
+    /// The number of its share.
+    pub(super) number: u32,
+    pub(super) record: AgentRecord,
+    pub(super) flags: Vec<Flag>,
+    /// Statements that ran as text.
+    pub(super) as_text: u64,
+    /// What it sent, as the server counts it.
+    pub(super) sent: u64,
+}
+
+/// An agent with its share of a trial.
+pub(super) struct Sharing<'a> {
+    order: TrialOrder,
+    agent: Arc<Shared>,
+    reports: &'a Mutex<Vec<Seen>>,
+    /// Its clock when the start was given.
+    offset: Option<Offset>,
+    started: bool,
+    /// How often it was told to stop, and until when it may take to do so.
+    stops: u8,
+    stops_until: Option<Instant>,
+}
+
+impl<'a> Sharing<'a> {
+    pub(super) fn new(order: TrialOrder, agent: Arc<Shared>, reports: &'a Mutex<Vec<Seen>>) -> Self {
+        Self { order, agent, reports, offset: None, started: false, stops: 0, stops_until: None }
+    }
+
+    fn lost(&self, why: &str) -> RunError {
+        self.agent.loses(why);
+        RunError::AgentLost(format!("agent {}: {why}", self.agent.name))
+    }
+
+    fn tell(&self, order: &Order) -> Result<(), RunError> {
+        self.agent.channel.send(order).map_err(|e| self.lost(&e.to_string()))
+    }
+
+    /// Passes the start and requests to stop on.
+    fn pass_on(&mut self, signals: &Signals) -> Result<(), RunError> {
+        if !self.started
+            && let Some(start) = signals.opens_at()
+        {
+            self.started = true;
+            match (start, self.agent.channel.offset()) {
+                (Some(opens_ns), Some(offset)) => {
+                    self.offset = Some(offset);
+                    self.tell(&Order::Start { opens_ns: opens_ns + offset.ns })?;
+                }
+                (Some(_), None) => return Err(self.lost("its clock was never heard")),
+                (None, _) => self.stop(2)?,
+            }
+        }
+        self.stop(signals.stops())
+    }
+
+    fn stop(&mut self, times: u8) -> Result<(), RunError> {
+        while self.stops < times {
+            self.stops += 1;
+            self.tell(&Order::Stop)?;
+            if self.stops > 1 {
+                self.stops_until = Some(Instant::now() + STOPS);
+            }
+        }
+        Ok(())
+    }
+
+    /// Keeps what it says of itself; what its workers saw is the result.
+    fn ended(&self, report: ShareReport) -> Vec<WorkerOutcome> {
+        let share = self.order.spec.share;
+        let offset = self.offset.unwrap_or(Offset { ns: 0, error_ns: 0 });
+        let record = AgentRecord {
+            name: self.agent.name.clone(),
+            host: self.agent.host.lock().unwrap_or_else(PoisonError::into_inner).clone(),
+            connections: share.connections(self.order.spec.connections),
+            workers: report.workers.len() as u32,
+            clock_offset_ns: offset.ns,
+            clock_error_ns: offset.error_ns.unsigned_abs(),
+            start_missed_ns: report.start_missed_ns,
+            user_ns: report.user_ns,
+            system_ns: report.system_ns,
+            peak_memory_bytes: report.peak_memory_bytes,
+        };
+        let ShareReport { flags, as_text, sent, .. } = report;
+        let seen = Seen { number: share.number, record, flags, as_text, sent };
+        self.reports.lock().unwrap_or_else(PoisonError::into_inner).push(seen);
+        report.workers
+    }
+}
+
+impl Agent for Sharing<'_> {
+    fn apply(mut self: Box<Self>, signals: &Signals) -> Result<Vec<WorkerOutcome>, RunError> {
+        let sent = self.agent.channel.send(&OrderOf::Trial(&self.order));
+        sent.map_err(|e| self.lost(&e.to_string()))?;
+        loop {
+            match self.agent.channel.receive(LOOK) {
+                Received::Message(Answer::Ready) => signals.ready(),
+                Received::Message(Answer::Second(second)) => signals.second(*second),
+                Received::Message(Answer::Ended(report)) => return Ok(self.ended(*report)),
+                Received::Message(Answer::Stopped) => return Err(RunError::Interrupted),
+                Received::Message(Answer::Failed(why)) => {
+                    return Err(RunError::Agent(format!("agent {}: {why}", self.agent.name)));
+                }
+                Received::Message(Answer::Prepared(_)) => return Err(self.lost("it answered what it was not asked")),
+                Received::Closed(why) => return Err(self.lost(&why)),
+                Received::Nothing => {}
+            }
+            let silent = self.agent.channel.silent_for();
+            if silent > SILENT {
+                return Err(self.lost(&format!("it was silent for {:.1} s", silent.as_secs_f64())));
+            }
+            if self.stops_until.is_some_and(|until| Instant::now() > until) {
+                return Err(self.lost(&format!("it did not stop within {STOPS:?}")));
+            }
+            self.pass_on(signals)?;
+        }
+    }
+}

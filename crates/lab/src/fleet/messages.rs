@@ -1,0 +1,85 @@
+//! What coordinator and agents tell each other.
+
+use perbuck_core::run_record::{Flag, HostRecord};
+use perbuck_load::executor::WorkerOutcome;
+use perbuck_load::recorder::Second;
+use perbuck_load::trial::TrialSpec;
+use serde::{Deserialize, Serialize};
+
+/// To an agent.
+#[derive(Serialize, Deserialize)]
+pub(super) enum Order {
+    /// What is measured.
+    Study(StudyOrder),
+    /// Apply a share of a trial: open the connections, and wait for the start.
+    Trial(Box<TrialOrder>),
+    /// The measured window opens then, by the agent's clock.
+    Start { opens_ns: i64 },
+    /// Stop: the first time the load ends, the second time at once.
+    Stop,
+}
+
+/// A study, as its coordinator has read it.
+#[derive(Serialize, Deserialize)]
+pub(super) struct StudyOrder {
+    /// What messages call its file.
+    pub(super) name: String,
+    pub(super) text: String,
+    /// The price list that it names, which reading it needs: name and text.
+    pub(super) prices: Option<(String, String)>,
+    /// How each contender is reached.
+    pub(super) reached: Vec<Reached>,
+}
+
+/// How a contender is reached. It travels over TLS alone, and no file holds it.
+#[derive(Serialize, Deserialize)]
+pub(super) struct Reached {
+    /// Its address, where that is not the one in the study.
+    pub(super) address: Option<String>,
+    pub(super) password: Vec<u8>,
+}
+
+/// A share of a trial.
+#[derive(Serialize, Deserialize)]
+pub(super) struct TrialOrder {
+    /// Positions in the study.
+    pub(super) contender: usize,
+    pub(super) workload: usize,
+    pub(super) spec: TrialSpec,
+    /// Whether seconds are wanted by kind of transaction.
+    pub(super) by_kind: bool,
+}
+
+/// From an agent.
+#[derive(Serialize, Deserialize)]
+pub(super) enum Answer {
+    /// It can drive the study; this is its machine.
+    Prepared(HostRecord),
+    /// It cannot do what was ordered, and why.
+    Failed(String),
+    /// All connections of its share are open.
+    Ready,
+    /// A second of one worker is over.
+    Second(Box<Second>),
+    /// Its share has ended.
+    Ended(Box<ShareReport>),
+    /// Its share was stopped.
+    Stopped,
+}
+
+/// What an agent saw of its share.
+#[derive(Serialize, Deserialize)]
+pub(super) struct ShareReport {
+    pub(super) workers: Vec<WorkerOutcome>,
+    /// How long after the start of the trial it learned of it.
+    pub(super) start_missed_ns: u64,
+    pub(super) user_ns: u64,
+    pub(super) system_ns: u64,
+    pub(super) peak_memory_bytes: u64,
+    /// What was wrong with its machine.
+    pub(super) flags: Vec<Flag>,
+    /// Statements that ran as text, because the server would prepare no more.
+    pub(super) as_text: u64,
+    /// What its sessions sent, counted as the server counts its work.
+    pub(super) sent: u64,
+}

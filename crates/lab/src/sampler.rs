@@ -1,0 +1,98 @@
+//! What is sampled of the client's machine at the edges of the window.
+
+use std::time::{Instant, SystemTime};
+
+use perbuck_core::run_record::{Flag, Health, Interval};
+use perbuck_load::observer::{Observer, SecondSeen};
+use perbuck_load::trial::TrialSpec;
+use perbuck_observe::{CpuTime, Withheld};
+
+use crate::cpu_sampler::CpuSampler;
+use crate::flags;
+
+/// Samples CPU times and clocks at the edges of the window, and passes all that it sees on.
+pub(crate) struct Sampler<'a> {
+    server: Option<u32>,
+    machine: Machine,
+    processors: CpuSampler,
+    /// What was wrong with the machine in the window.
+    pub(crate) flags: Vec<Flag>,
+    opened: (CpuTime, Option<CpuTime>),
+    /// CPU time of this process in the window.
+    pub(crate) own: CpuTime,
+    /// CPU time of the server in the window, where it can be told.
+    pub(crate) server_ns: Option<u64>,
+    observer: &'a mut dyn Observer,
+}
+
+impl<'a> Sampler<'a> {
+    /// Before the window opens; `server` is the process of the server, where that runs on this machine.
+    pub(crate) fn new(server: Option<u32>, observer: &'a mut dyn Observer) -> Self {
+        let (machine, processors, opened) = (Machine::now(), CpuSampler::new(), (CpuTime::default(), None));
+        Self { server, machine, processors, flags: Vec::new(), opened, own: CpuTime::default(), server_ns: None, observer }
+    }
+
+    /// The state of the client, with what the engine does not know of it.
+    pub(crate) fn health(&self, spec: &TrialSpec, of_engine: Health, intervals: &[Interval]) -> Health {
+        Health {
+            client_user_ns: self.own.user_ns,
+            client_system_ns: self.own.system_ns,
+            processors: self.processors.record(),
+            peak_memory_bytes: perbuck_observe::peak_memory_bytes(),
+            steadiness: flags::steadiness(&spec.phases, intervals),
+            ..of_engine
+        }
+    }
+}
+
+/// Counters and clocks of the client's machine at one time.
+struct Machine {
+    withheld: Withheld,
+    steady: Instant,
+    civil: SystemTime,
+}
+
+impl Machine {
+    fn now() -> Self {
+        Self { withheld: perbuck_observe::withheld(), steady: Instant::now(), civil: SystemTime::now() }
+    }
+
+    /// What was wrong with it since an earlier reading.
+    fn flags_since(&self, earlier: &Self) -> Vec<Flag> {
+        let length = self.steady.duration_since(earlier.steady);
+        let civil = match self.civil.duration_since(earlier.civil) {
+            Ok(forward) => forward.as_secs_f64(),
+            Err(back) => -back.duration().as_secs_f64(),
+        };
+        let stolen = self.withheld.stolen_since(earlier.withheld);
+        let throttled = self.withheld.throttled_since(earlier.withheld);
+        flags::of_machine(length, civil, stolen, throttled)
+    }
+}
+
+impl Observer for Sampler<'_> {
+    fn by_kind(&self) -> bool {
+        self.observer.by_kind()
+    }
+
+    fn opens(&mut self) {
+        self.opened = (perbuck_observe::own_cpu(), self.server.and_then(perbuck_observe::cpu_of));
+        self.machine = Machine::now();
+        self.processors.open();
+        self.observer.opens();
+    }
+
+    fn second(&mut self, seen: &SecondSeen<'_>) {
+        self.processors.read();
+        self.observer.second(seen);
+    }
+
+    fn closes(&mut self) {
+        self.processors.close();
+        self.own = perbuck_observe::own_cpu().minus(self.opened.0);
+        self.flags = Machine::now().flags_since(&self.machine);
+        let now = self.server.and_then(perbuck_observe::cpu_of);
+        // A server that was restarted in between has another process, and its time cannot be told.
+        self.server_ns = now.zip(self.opened.1).map(|(now, then)| now.minus(then)).map(|t| t.user_ns + t.system_ns);
+    }
+}
