@@ -14,6 +14,12 @@ use common::{Desk, SQLITE_STUDY, edited};
 
 /// Commands of pages that no test runs as they stand, and why: page, beginning of the command, reason.
 const NOT_RUN: &[(&str, &str, &str)] = &[
+    ("docs/fleet.md", "perbuck fleet token", "several machines; fleet.rs does it"),
+    ("docs/fleet.md", "scp token", "likewise"),
+    ("docs/fleet.md", "perbuck agent", "likewise"),
+    ("docs/fleet.md", "perbuck run cluster.toml", "likewise"),
+    ("docs/commands/agent.md", "perbuck agent", "likewise"),
+    ("docs/commands/fleet.md", "perbuck fleet token", "likewise"),
     ("docs/commands/check.md", "perbuck check --connect study.toml", "servers in a network; preflight.rs does it"),
     ("docs/commands/prepare.md", "perbuck prepare quick.toml", "a load that is cut off; tpcc_resume.rs does it"),
     ("docs/commands/prepare.md", "perbuck prepare four.toml", "loads files by mariadb and psql; tpcc_csv.rs does it"),

@@ -21,7 +21,7 @@ const BENCHMARK: [&str; 6] =
     ["perbuck-core", "perbuck-database", "perbuck-event", "perbuck-load", "perbuck-mysql", "perbuck-workloads"];
 
 /// A crate of this workspace with the crates of this workspace that it may use, in normal code and in tests alike.
-const MAY_USE: [(&str, &[&str]); 26] = [
+const MAY_USE: [(&str, &[&str]); 27] = [
     ("perbuck-core", &[]),
     // Benchmarks may use what they measure; nothing uses them.
     ("perbuck-engine-bench", &BENCHMARK),
@@ -32,6 +32,7 @@ const MAY_USE: [(&str, &[&str]); 26] = [
     ("perbuck-load", &["perbuck-core", "perbuck-event"]),
     ("perbuck-prices", &["perbuck-core"]),
     ("perbuck-observe", &["perbuck-core"]),
+    ("perbuck-fleet", &[]),
     ("perbuck-import", &["perbuck-core"]),
     ("perbuck-report", &["perbuck-core"]),
     ("perbuck-export", &["perbuck-report"]),
@@ -67,6 +68,7 @@ const MAY_USE: [(&str, &[&str]); 26] = [
             "perbuck-report",
             "perbuck-export",
             "perbuck-deploy",
+            "perbuck-fleet",
             "perbuck-import",
             "perbuck-database",
             "perbuck-mysql",

@@ -129,6 +129,10 @@ fn facts(r: &RunRecord) -> Vec<(String, String)> {
     ] {
         out.push((name.to_owned(), value.clone()));
     }
+    let agents: Vec<&str> = r.agents.iter().map(|agent| agent.name.as_str()).collect();
+    if !agents.is_empty() {
+        out.push(("Agents".to_owned(), agents.join(", ")));
+    }
     out.push(("Connections".to_owned(), r.load.connections.to_string()));
     out.extend(r.workload.parameters.iter().map(|(n, v)| (format!("parameter {n}"), v.clone())));
     out.extend(r.target.variables.iter().map(|(n, v)| (format!("setting {n}"), v.clone())));

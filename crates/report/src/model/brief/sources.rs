@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use perbuck_core::run_record::RunRecord;
+use perbuck_core::run_record::{HostRecord, RunRecord};
 
 use crate::escape::{clean, shorten};
 use crate::model::Context;
@@ -63,12 +63,19 @@ fn measured(all: &Context<'_>) -> Option<String> {
     let started = || all.records.iter().map(|r| r.started_unix_ms);
     let (first, last) = (day(started().min()?), day(started().max()?));
     let when = if first == last { first } else { format!("{first} to {last}") };
-    let host = |r: &RunRecord| {
-        format!("{} ({}, {})", clean(r.host.cpu_model.trim()), counted(r.host.cpus as usize, "processor"), clean(&r.host.arch))
-    };
-    let hosts: Vec<String> = all.records.iter().map(host).collect();
+    let host =
+        |h: &HostRecord| format!("{} ({}, {})", clean(h.cpu_model.trim()), counted(h.cpus as usize, "processor"), clean(&h.arch));
+    let own =
+        |r: &RunRecord| if r.agents.is_empty() { vec![host(&r.host)] } else { r.agents.iter().map(|a| host(&a.host)).collect() };
+    let hosts: Vec<String> = all.records.iter().flat_map(own).collect();
     let hosts = named(&hosts.iter().map(String::as_str).collect())?;
-    Some(format!("{when}, {} by a client on {hosts}", counted(all.records.len(), "trial")))
+    let agents = || all.records.iter().map(|r| r.agents.len());
+    let by = match (agents().min()?, agents().max()?) {
+        (_, 0) => "a client".to_owned(),
+        (few, most) if few == most => counted(most, "agent"),
+        (few, most) => format!("{} to {}", few.max(1), counted(most, "agent")),
+    };
+    Some(format!("{when}, {} by {by} on {hosts}", counted(all.records.len(), "trial")))
 }
 
 /// Versions of the servers, by contender where they differ.

@@ -1,0 +1,292 @@
+//! Trials whose load agents apply, on a real MariaDB: what they count, and what becomes of a trial that loses one.
+#![allow(clippy::unwrap_used, reason = "a test fails by it")]
+
+mod common;
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use common::maria::{Maria, study};
+use common::{Desk, Ended, ended, signal, wait_until};
+use perbuck_core::run_record::{Flag, RunRecord, ServerWork, starts_apart_ns};
+use perbuck_lab::fleet::{AgentOptions, Token, serve};
+use perbuck_lab::progress::Quiet;
+use perbuck_lab::registry::Registry;
+use perbuck_load::stop::StopToken;
+
+const READ_WRITE: &str = "kind = \"sysbench\"\nscript = \"oltp_read_write\"\ntables = 2\ntable_size = 3000";
+const TOGETHER: u64 = 2_000_000;
+
+/// An agent in a process of its own, and where it listens.
+struct Running(Child, String);
+
+impl Running {
+    fn start(desk: &Desk) -> Self {
+        let mut agent = desk.command(&["agent", "--listen", "127.0.0.1:0", "--token-file", "token"]);
+        let mut child = agent.stderr(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
+        let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
+        let first = lines.next().unwrap().unwrap();
+        // The pipe is kept empty.
+        thread::spawn(move || lines.for_each(drop));
+        let address = first.rsplit(' ').next().unwrap().to_owned();
+        Self(child, address)
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// A desk with a token, and so many agents.
+fn agents(desk: &Desk, count: usize) -> Vec<Running> {
+    let made = desk.good(&["fleet", "token"]);
+    desk.write("token", &made.out);
+    (0..count).map(|_| Running::start(desk)).collect()
+}
+
+fn addresses(agents: &[Running]) -> String {
+    agents.iter().map(|a| a.1.clone()).collect::<Vec<_>>().join(",")
+}
+
+fn run(desk: &Desk, agents: &str, more: &[&str]) -> Command {
+    desk.command(&[&["run", "s.toml", "--agents", agents, "--token-file", "token"], more].concat())
+}
+
+fn sweep(trials: u32, duration: &str) -> String {
+    format!("connections = [8]\nwarmup = \"300ms\"\nduration = \"{duration}\"\ntrials = {trials}")
+}
+
+fn records(desk: &Desk) -> Vec<RunRecord> {
+    desk.records("results/s")
+}
+
+/// Runs the study and does something to it once its first trial has begun.
+fn disturbed(desk: &Desk, agents: &str, disturb: impl FnOnce()) -> Ended {
+    let child = run(desk, agents, &[]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    wait_until("a second of the first trial is over", || {
+        std::fs::read_to_string(desk.path("results/s/live.jsonl")).is_ok_and(|text| text.contains("\"second\""))
+    });
+    disturb();
+    ended(child.wait_with_output().unwrap())
+}
+
+#[test]
+fn four_agents_count_what_the_server_counts_and_start_together() {
+    let mut desk = Desk::new();
+    let maria = Maria::fresh(&mut desk, "PERBUCK_TEST_MARIADB", "fleet");
+    desk.write("s.toml", &study(&maria.url(), READ_WRITE, &sweep(2, "1s")));
+    let running = agents(&desk, 4);
+    let done = ended(run(&desk, &addresses(&running), &[]).output().unwrap());
+    assert_eq!(done.code, Some(0), "{done:#?}");
+    let found = records(&desk);
+    assert_eq!(found.len(), 2);
+    for record in found {
+        let agents = &record.agents;
+        assert_eq!(agents.iter().map(|a| a.connections).collect::<Vec<_>>(), [2; 4]);
+        assert_eq!(
+            agents.iter().map(|a| a.name.as_str()).collect::<Vec<_>>(),
+            addresses(&running).split(',').collect::<Vec<_>>()
+        );
+        assert!(agents.iter().all(|a| a.start_missed_ns == 0 && a.user_ns + a.system_ns > 0), "{agents:#?}");
+        let flagged = record.flags.iter().any(|f| matches!(f, Flag::AgentsApart { .. }));
+        assert_eq!(flagged, starts_apart_ns(agents) > TOGETHER, "{agents:#?}");
+        // The lease and the note of the trial's end are perbuck's too, and no part of its load.
+        let (sent, counted) = (record.statements_whole_run, &record.target.server_counters);
+        assert_eq!(
+            [sent.select, sent.insert, sent.delete].map(|n| n as i64),
+            ["Com_select", "Com_insert", "Com_delete"].map(|c| counted[c])
+        );
+        assert!((0..=2).contains(&(counted["Com_update"] - sent.update as i64)), "{counted:?}");
+        let Some(ServerWork::Statements { all, own }) = record.target.work else { panic!("{:?}", record.target.work) };
+        assert!(all.abs_diff(own) <= all / 100, "{all} of which {own}");
+        assert!(record.health.littles_law.unwrap().holds());
+        assert_eq!(record.health.workers.iter().map(|w| w.connections).sum::<u32>(), 8);
+        let windowed: u64 = record.intervals.iter().filter(|i| i.start_ms >= 0).map(|i| i.transactions).sum();
+        assert_eq!(windowed, record.measured.transactions["oltp_read_write"].completed());
+    }
+}
+
+#[test]
+fn a_trial_that_loses_an_agent_is_void_and_the_next_is_fine() {
+    let mut desk = Desk::new();
+    let maria = Maria::fresh(&mut desk, "PERBUCK_TEST_MARIADB", "fleet_lost");
+    desk.write("s.toml", &study(&maria.url(), READ_WRITE, &sweep(2, "3s")));
+    let mut running = agents(&desk, 3);
+    let killed = running.pop().unwrap();
+    let all = format!("{},{}", addresses(&running), killed.1);
+    let done = disturbed(&desk, &all, || signal(&killed.0, "KILL"));
+    assert_eq!(done.code, Some(0), "{done:#?}");
+    for said in ["void, and measured again", &format!("agent {}", killed.1), "going on with 2 of 3 agents"] {
+        assert!(done.err.contains(said), "`{said}` is not in {}", done.err);
+    }
+    let found = records(&desk);
+    assert_eq!(found.iter().map(|r| r.agents.len()).collect::<Vec<_>>(), [2, 2]);
+    assert!(found.iter().all(|r| r.measured.transactions["oltp_read_write"].committed > 0));
+    // An agent that outlives its coordinator serves the next one.
+    std::fs::remove_dir_all(desk.path("results")).unwrap();
+    let next = ended(run(&desk, &addresses(&running), &[]).output().unwrap());
+    assert_eq!(next.code, Some(0), "{next:#?}");
+}
+
+#[test]
+fn an_agent_that_stands_still_or_is_cut_off_makes_its_trial_void_and_comes_back() {
+    let mut desk = Desk::new();
+    let maria = Maria::fresh(&mut desk, "PERBUCK_TEST_MARIADB", "fleet_still");
+    let running = agents(&desk, 2);
+    let cable = Cable::to(&running[1].1);
+    let through = format!("{},{}", running[0].1, cable.address);
+    let stopped = || {
+        signal(&running[1].0, "STOP");
+        thread::sleep(Duration::from_secs(3));
+        signal(&running[1].0, "CONT");
+    };
+    let cut = || {
+        cable.cut.store(true, Ordering::SeqCst);
+        thread::sleep(Duration::from_secs(3));
+        cable.cut.store(false, Ordering::SeqCst);
+    };
+    let disturbances: [(&str, &dyn Fn()); 2] = [("stands still", &stopped), ("is cut off", &cut)];
+    for (what, disturb) in disturbances {
+        desk.write("s.toml", &study(&maria.url(), READ_WRITE, &sweep(2, "5s")));
+        let done = disturbed(&desk, &through, disturb);
+        assert_eq!(done.code, Some(0), "{what}: {done:#?}");
+        assert!(done.err.contains("void, and measured again") && done.err.contains("was silent for 1."), "{what}: {}", done.err);
+        let found = records(&desk);
+        assert_eq!(found.len(), 2, "{what}");
+        // Whoever was there at the next trial applied its load: both, or the one that was left.
+        assert!(found.iter().all(|r| !r.agents.is_empty() && r.measured.window_ns == 5_000_000_000), "{what}");
+        std::fs::remove_dir_all(desk.path("results")).unwrap();
+    }
+}
+
+#[test]
+fn with_the_word_for_it_a_lost_agent_is_waited_for() {
+    let mut desk = Desk::new();
+    let maria = Maria::fresh(&mut desk, "PERBUCK_TEST_MARIADB", "fleet_waits");
+    desk.write("s.toml", &study(&maria.url(), READ_WRITE, &sweep(1, "3s")));
+    let mut running = agents(&desk, 2);
+    let killed = running.pop().unwrap();
+    let (all, port) = (format!("{},{}", running[0].1, killed.1), killed.1.clone());
+    let child = run(&desk, &all, &["--wait-for-agents"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    wait_until("a second of the trial is over", || {
+        std::fs::read_to_string(desk.path("results/s/live.jsonl")).is_ok_and(|text| text.contains("\"second\""))
+    });
+    drop(killed);
+    thread::sleep(Duration::from_secs(2));
+    let mut back = desk.command(&["agent", "--listen", &port, "--token-file", "token"]);
+    let back = Running(back.stderr(Stdio::null()).stdout(Stdio::null()).spawn().unwrap(), port);
+    let done = ended(child.wait_with_output().unwrap());
+    drop(back);
+    assert_eq!(done.code, Some(0), "{done:#?}");
+    assert_eq!(records(&desk).remove(0).agents.len(), 2);
+}
+
+/// The agents run in this process, one of them with a clock that is ahead.
+#[test]
+fn clocks_that_are_apart_start_together() {
+    let mut desk = Desk::new();
+    let maria = Maria::fresh(&mut desk, "PERBUCK_TEST_MARIADB", "fleet_clocks");
+    desk.write("s.toml", &study(&maria.url(), READ_WRITE, &sweep(3, "1s")));
+    let secret = desk.good(&["fleet", "token"]).out;
+    desk.write("token", &secret);
+    let stop = StopToken::default();
+    let ahead_ns = [0, 300_000_000, -300_000_000];
+    let done = thread::scope(|scope| {
+        let (found, addresses) = std::sync::mpsc::channel();
+        for clock_ahead_ns in ahead_ns {
+            let (token, stop, found) = (Token::of(&secret).unwrap(), &stop, found.clone());
+            let options =
+                AgentOptions { listen: "127.0.0.1:0".parse().unwrap(), token, clock_ahead_ns, registry: Registry::default() };
+            scope.spawn(move || serve(&options, &mut |at| found.send((clock_ahead_ns, at)).unwrap(), &mut Quiet, stop).unwrap());
+        }
+        let mut at: Vec<_> = addresses.iter().take(ahead_ns.len()).collect();
+        at.sort_by_key(|(ahead, _)| ahead_ns.iter().position(|a| a == ahead));
+        let names: Vec<String> = at.iter().map(|(_, address)| address.to_string()).collect();
+        let done = ended(run(&desk, &names.join(","), &[]).output().unwrap());
+        stop.request();
+        done
+    });
+    assert_eq!(done.code, Some(0), "{done:#?}");
+    for record in records(&desk) {
+        for (agent, ahead) in record.agents.iter().zip(ahead_ns) {
+            // All run by one true clock: what was taken for the offset, against what it is, is how wrong its start was.
+            let wrong_ns = (agent.clock_offset_ns - ahead).unsigned_abs();
+            assert!(wrong_ns <= agent.clock_error_ns, "{ahead} ahead: {agent:#?}");
+            assert!(wrong_ns + agent.start_missed_ns < TOGETHER, "{ahead} ahead: {agent:#?}");
+        }
+    }
+}
+
+#[test]
+fn wrong_tokens_addresses_and_databases_are_named() {
+    let desk = Desk::new();
+    desk.write("s.toml", &study("sqlite:a.db", READ_WRITE, &sweep(1, "1s")));
+    let running = agents(&desk, 1);
+    let refused = |arguments: &[&str], code: i32, words: &[&str]| {
+        let ended = desk.perbuck(&[&["run", "s.toml"], arguments].concat());
+        assert_eq!(ended.code, Some(code), "{arguments:?}: {ended:#?}");
+        assert!(words.iter().all(|word| ended.err.contains(word)), "{arguments:?}: {}", ended.err);
+    };
+    let agent = running[0].1.as_str();
+    refused(&["--agents", agent], 2, &["need a token", "perbuck fleet token"]);
+    desk.write("short", "abc");
+    refused(&["--agents", agent, "--token-file", "short"], 2, &["at least 16 characters"]);
+    desk.write("other", "0123456789abcdef0123456789abcdef");
+    refused(&["--agents", agent, "--token-file", "other"], 3, &[agent, "its token is another one"]);
+    refused(&["--agents", "127.0.0.1:1", "--token-file", "token"], 3, &["agent 127.0.0.1:1", "perbuck agent"]);
+    refused(&["--agents", agent, "--token-file", "token"], 2, &["sqlite", "agents cannot reach"]);
+    let taken = desk.perbuck(&["agent", "--listen", agent, "--token-file", "token"]);
+    assert!(taken.code == Some(2) && taken.err.contains(agent) && taken.err.contains("--listen"), "{taken:#?}");
+    // The token is in no argument and no variable of the agent.
+    let secret = desk.read("token");
+    for file in ["cmdline", "environ"] {
+        let text = std::fs::read_to_string(format!("/proc/{}/{file}", running[0].0.id())).unwrap_or_default();
+        assert!(!text.contains(secret.trim()), "{file}");
+    }
+}
+
+/// A cable between coordinator and agent that can be cut.
+struct Cable {
+    address: String,
+    cut: Arc<AtomicBool>,
+}
+
+impl Cable {
+    fn to(agent: &str) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let (address, cut) = (listener.local_addr().unwrap().to_string(), Arc::new(AtomicBool::new(false)));
+        let (agent, of_all) = (agent.to_owned(), cut.clone());
+        thread::spawn(move || {
+            for near in listener.incoming().flatten() {
+                let Ok(far) = TcpStream::connect(&agent) else { continue };
+                for (from, to) in [(near.try_clone(), far.try_clone()), (far.try_clone(), near.try_clone())] {
+                    let (from, to, cut) = (from.unwrap(), to.unwrap(), of_all.clone());
+                    thread::spawn(move || carry(from, to, &cut));
+                }
+            }
+        });
+        Self { address, cut }
+    }
+}
+
+/// Carries bytes; while it is cut they wait, as on a network that drops packets.
+fn carry(mut from: TcpStream, mut to: TcpStream, cut: &AtomicBool) {
+    let mut room = [0; 16 * 1024];
+    while let Ok(count @ 1..) = from.read(&mut room) {
+        while cut.load(Ordering::SeqCst) {
+            thread::sleep(Duration::from_millis(5));
+        }
+        if to.write_all(&room[..count]).is_err() {
+            break;
+        }
+    }
+    let _ = to.shutdown(std::net::Shutdown::Both);
+}
