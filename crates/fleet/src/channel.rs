@@ -179,7 +179,7 @@ impl Shared {
         let number = |at: usize| payload.get(at..at + 8).and_then(|b| b.try_into().ok()).map(i64::from_be_bytes);
         match (kind, number(0), number(8)) {
             (MESSAGE, ..) => {
-                // Nobody listens any more: the connection is about to end.
+                // Where no one receives any more, the connection is about to end.
                 let _ = messages.send(payload);
             }
             (ASK, Some(sent), _) => {

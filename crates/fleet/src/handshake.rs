@@ -1,5 +1,5 @@
 //! How two processes agree: TLS, then the versions, then the proofs. The certificate is made for the moment and proves nothing; each side
-//! proves that it knows the token, bound to this very connection, so that nobody can stand between them.
+//! proves that it knows the token, bound to this very connection, so that no third program can stand between them.
 
 use std::fmt;
 use std::io;

@@ -1,4 +1,4 @@
-//! What coordinator and agents know, and nobody else: it is made for a study, and proves each to the other.
+//! What coordinator and agents know, and no other program: it is made for a study, and proves each to the other.
 
 use std::fmt;
 

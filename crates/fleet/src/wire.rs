@@ -35,7 +35,7 @@ pub struct Halves {
 }
 
 fn held<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // What a thread that panicked left behind is a TLS state that is whole: rustls has no other.
+    // A thread that panicked has left a TLS state that is whole: rustls has no other.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

@@ -65,7 +65,7 @@ pub fn serve(
     while !stop.requested() {
         progress.passing("waiting for a coordinator");
         if let Ok((stream, from)) = listener.accept() {
-            // Each on a thread of its own: one that says nothing keeps nobody waiting.
+            // Each on a thread of its own: one that says nothing keeps no other one waiting.
             let (token, clock, busy, arrived) = (options.token.clone(), clock.clone(), busy.clone(), arrived.clone());
             thread::spawn(move || drop(arrived.send((from, agreed(&stream, &token, clock, &busy)))));
         }
