@@ -129,10 +129,10 @@ fn simulate(spec: &TrialSpec, driver: SimDriver) -> Result<TrialOutcome, RunErro
     simulate_with(spec, driver, &TwoSelects::new(), &mut |_| {})
 }
 
-fn simulate_with(
+fn simulate_with<W: Workload>(
     spec: &TrialSpec,
     driver: SimDriver,
-    workload: &Arc<TwoSelects>,
+    workload: &Arc<W>,
     see: &mut dyn FnMut(&SecondSeen<'_>),
 ) -> Result<TrialOutcome, RunError> {
     perbuck_event::block_on_simulated(async {

@@ -131,3 +131,67 @@ impl Coordinator for Alone {
 
     fn closes(&mut self) {}
 }
+
+/// Statements of 1 ms, until a coin shows heads: transactions of 2 ms in the mean, as uneven as those of a database.
+struct Uneven(Arc<Catalogue>);
+
+struct UnevenTerminal;
+
+impl Workload for Uneven {
+    type Terminal = UnevenTerminal;
+
+    fn catalogue(&self) -> Arc<Catalogue> {
+        self.0.clone()
+    }
+
+    fn kinds(&self) -> &'static [&'static str] {
+        &["uneven"]
+    }
+
+    fn terminal(&self, _id: TerminalId) -> UnevenTerminal {
+        UnevenTerminal
+    }
+}
+
+impl Terminal for UnevenTerminal {
+    fn kind(&mut self, _operation: &Operation) -> u8 {
+        0
+    }
+
+    async fn transaction<S: Session>(&mut self, c: &mut Connection<S>, operation: &mut Operation) -> Result<Done, DriverError> {
+        loop {
+            c.execute(StatementId(0)).await?;
+            if operation.rng.below(2) == 0 {
+                return Ok(Done::committed(0));
+            }
+        }
+    }
+}
+
+/// The response times that docs/fleet.md states: eight connections, transactions of 2 ms, arrivals at 80 % of what they can do.
+#[test]
+fn several_queues_wait_longer_than_one_and_the_docs_say_how_much() {
+    let load = LoadModel::rate(3_200, Arrivals::Poisson, 61_000_000_000);
+    let spec = TrialSpec { load, duration_ns: 60_000_000_000, ..spec(8) };
+    let mut catalogue = Catalogue::default();
+    catalogue.add(Verb::Select, "SELECT 1");
+    let workload = Arc::new(Uneven(Arc::new(catalogue)));
+    let response = |of: u32| {
+        let mut all = perbuck_core::histogram::Histogram::new();
+        for number in 0..of {
+            let share = TrialSpec { share: Share { number, of }, ..spec.clone() };
+            let outcome = simulate_with(&share, SimDriver::default(), &workload, &mut |_| {}).unwrap();
+            all.merge(&outcome.measured.transactions["uneven"].response.to_histogram().unwrap());
+        }
+        [all.mean_ns().unwrap(), all.percentile_ns(95.0).unwrap() as f64, all.percentile_ns(99.0).unwrap() as f64]
+            .map(|ns| ns / 1e6)
+    };
+    let (one, two, four) = (response(1), response(2), response(4));
+    println!("mean, p95 and p99 in ms: one process {one:.2?}, two agents {two:.2?}, four {four:.2?}");
+    let page = include_str!("../../../../../docs/fleet.md");
+    for (who, [mean, p95, p99]) in [("one process", one), ("2 agents", two), ("4 agents", four)] {
+        let row = format!("| {who} | {mean:.1} | {p95:.1} | {p99:.1} |");
+        assert!(page.contains(&row), "docs/fleet.md lacks `{row}`");
+    }
+    assert!(one[2] < two[2] && two[2] < four[2]);
+}
