@@ -378,4 +378,6 @@ pub(crate) struct CapacityArguments {
     pub(crate) json: bool,
     #[command(flatten)]
     pub(crate) password: PasswordArguments,
+    #[command(flatten)]
+    pub(crate) fleet: fleet::FleetArguments,
 }

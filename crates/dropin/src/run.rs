@@ -166,8 +166,6 @@ impl Run<'_> {
             key: &key,
             spec: load.spec(),
             position: 0,
-            contender: 0,
-            workload: 0,
             stage,
             parameters: plan.parameters(),
             metric: (plan.kind.metric)(&plan.parameters()).clone(),

@@ -21,6 +21,7 @@ use perbuck_report::text::Summary;
 use self::hunt::Hunt;
 use self::terms::Terms;
 use crate::error::LabError;
+use crate::fleet::{Fleet, FleetOptions};
 use crate::globals;
 use crate::inputs::Inputs;
 use crate::preflight::{self, Purpose, Request};
@@ -63,6 +64,8 @@ pub struct CapacityRequest {
     pub arrivals: Option<Arrivals>,
     /// The folder that holds the results of all studies.
     pub results: PathBuf,
+    /// The agents that apply the load; `None` where this process does.
+    pub fleet: Option<FleetOptions>,
     /// How a password is asked for that no variable and no file holds.
     pub ask_password: Option<AskPassword>,
 }
@@ -117,7 +120,7 @@ pub fn search_capacity(
             hunts.push(Hunt::new(&terms, &inputs.study, &fingerprint, store.root(), (c, w))?);
         }
     }
-    search(&inputs, &fingerprint, &terms, &store, &mut hunts, request.ask_password, (&mut *progress, stop))?;
+    search(&inputs, &fingerprint, &terms, &store, &mut hunts, request, (&mut *progress, stop))?;
     let found: Vec<CapacityRecord> = hunts.iter().filter_map(Hunt::found).collect();
     let report = show::report(&inputs.study, &terms, &found, &store.root().join(CAPACITY_FOLDER));
     Ok(Capacity { found, report, objective: terms.objective() })
@@ -171,7 +174,7 @@ fn search(
     terms: &Terms,
     store: &Store,
     hunts: &mut [Hunt<'_>],
-    ask_password: Option<AskPassword>,
+    request: &CapacityRequest,
     (progress, stop): (&mut dyn Progress, &StopToken),
 ) -> Result<(), LabError> {
     let mut missing = false;
@@ -189,15 +192,19 @@ fn search(
     }
     let each = format!("{} + {}", duration_text(terms.warmup_ns), duration_text(terms.duration_ns));
     progress.line(&format!("objective {}, at most {} in flight, trials of {each}", terms.objective(), terms.connections));
-    let passwords = stage::passwords(inputs, ask_password)?;
+    let passwords = stage::passwords(inputs, request.ask_password)?;
     let (connections, threads) = (terms.connections, inputs.study.sweep.workers);
-    let request = Request { purpose: Purpose::Run, connections, threads, results: None };
-    preflight::pass(inputs, request, &passwords, progress, stop)?;
+    let looked = Request { purpose: Purpose::Run, connections, threads, results: None };
+    preflight::pass(inputs, looked, &passwords, progress, stop)?;
     // Before the stages, so that it goes after them.
     let servers = Servers::start(&inputs.study, inputs.registry, stop, progress)?;
     let stages = stage::build(inputs, &servers, &passwords, stop)?;
     let host = perbuck_observe::host();
-    let context = Context { study: &inputs.study, fingerprint, host: &host, fleet: None };
+    let fleet = request.fleet.as_ref().map(Fleet::gather).transpose()?;
+    if let Some(fleet) = fleet.as_ref() {
+        fleet.prepare(inputs, &servers, &passwords, progress)?;
+    }
+    let context = Context { study: &inputs.study, fingerprint, host: &host, fleet: fleet.as_ref() };
     let mut session = Session::start(inputs, context, (&stages, servers), store.root(), stop, progress)?;
     let searched = Searches { terms, store, id: store.id()?, progress: &mut *progress }.run(&mut session, hunts);
     session.end(searched, progress)

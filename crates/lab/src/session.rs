@@ -135,23 +135,9 @@ impl<'a> Session<'a> {
         rest::shown_pause(stages[stage].staleness, self.stop, &mut |left| {
             progress.passing(&format!("{}: {} until stale reads see these data", stages[stage].title, clock_text(left)));
         })?;
-        let (contender, workload) = (stage / study.workloads.len(), stage % study.workloads.len());
-        let (plan, metric) = (&self.inputs.plans[workload], study.metric_of(&key.workload).clone());
+        let (plan, metric) = (&self.inputs.plans[stage % study.workloads.len()], study.metric_of(&key.workload).clone());
         let stage = &stages[stage];
-        Ok(Task {
-            key,
-            spec,
-            position,
-            contender,
-            workload,
-            stage,
-            parameters: plan.parameters(),
-            metric,
-            data,
-            rows_before,
-            data_size,
-            prewarm,
-        })
+        Ok(Task { key, spec, position, stage, parameters: plan.parameters(), metric, data, rows_before, data_size, prewarm })
     }
 
     /// What the data of a stage take; the servers are asked once, and after each load.

@@ -50,11 +50,7 @@ pub struct Task<'a> {
     pub spec: TrialSpec,
     /// Its position in the order.
     pub position: usize,
-    /// Position of the contender in the study.
-    pub contender: usize,
-    /// Position of the workload.
-    pub workload: usize,
-    /// The two, joined.
+    /// The contender with the workload.
     pub stage: &'a Stage,
     /// Effective parameters of the workload.
     pub parameters: BTreeMap<String, String>,

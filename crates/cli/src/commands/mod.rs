@@ -151,6 +151,7 @@ pub(crate) fn capacity(arguments: &CapacityArguments) -> Result<(), LabError> {
         duration_ns: arguments.duration,
         arrivals,
         results: arguments.results.clone(),
+        fleet: fleet::options(&arguments.fleet)?,
         ask_password: arguments.password.asked(),
     };
     let stop = stop_on_signal(TRIAL_STOPS)?;

@@ -1,5 +1,6 @@
 //! `perbuck agent`: waits for a coordinator, and applies its shares of trials.
 
+use std::collections::BTreeMap;
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -98,6 +99,9 @@ fn agreed(stream: &TcpStream, token: &Token, clock: Clock, busy: &AtomicBool) ->
     agreed.map_err(|e| e.to_string())
 }
 
+/// Contenders joined with workloads, by their names.
+type Stages = BTreeMap<(String, String), Stage>;
+
 /// One coordinator, as long as it is there.
 struct Served<'a> {
     channel: &'a Channel,
@@ -109,7 +113,7 @@ struct Served<'a> {
 impl Served<'_> {
     /// Until it is gone; returns why.
     fn run(&mut self) -> String {
-        let (mut stages, trial_stop): (Vec<Vec<Stage>>, _) = (Vec::new(), StopToken::default());
+        let (mut stages, trial_stop) = (Stages::new(), StopToken::default());
         loop {
             if self.stop.requested() {
                 return "this agent was stopped".to_owned();
@@ -124,7 +128,7 @@ impl Served<'_> {
                     }
                     Err(error) => Answer::Failed(error.to_string()),
                 },
-                Received::Message(Order::Trial(order)) => match stages.get(order.contender).and_then(|c| c.get(order.workload)) {
+                Received::Message(Order::Trial(order)) => match stages.get(&(order.contender.clone(), order.workload.clone())) {
                     Some(stage) => match self.share(stage, &order) {
                         Ok(answer) => answer,
                         Err(gone) => return gone,
@@ -144,13 +148,14 @@ impl Served<'_> {
     }
 
     /// Reads the study, and looks whether each contender can be reached from here.
-    fn prepared(&mut self, order: &StudyOrder, stop: &StopToken) -> Result<Vec<Vec<Stage>>, LabError> {
+    fn prepared(&mut self, order: &StudyOrder, stop: &StopToken) -> Result<Stages, LabError> {
         let registry = self.options.registry;
         let prices = order.prices.clone().map(|(name, text)| (name.into(), text));
         let read = inputs::check(&order.name, order.text.clone(), prices, registry);
         let inputs = read.map_err(|problems| LabError::problems(&problems))?;
-        let mut all = Vec::new();
-        for ((contender, own), reached) in inputs.study.contenders.iter().zip(&inputs.targets).zip(&order.reached) {
+        let mut all = Stages::new();
+        for (contender, own) in inputs.study.contenders.iter().zip(&inputs.targets) {
+            let Some(reached) = order.reached.get(&contender.name) else { continue };
             let password = Secret::new(reached.password.clone());
             let private = reached.address.as_ref().map(|text| registry.target(text)).transpose();
             let private = private.map_err(|p| LabError::failed(p.message, p.help))?;
@@ -159,7 +164,8 @@ impl Served<'_> {
             if let Some(stage) = stages.first() {
                 stage.server.reach().map_err(|e| LabError::target(&contender.name, &e))?;
             }
-            all.push(stages);
+            let names = inputs.study.workloads.iter().map(|workload| (contender.name.clone(), workload.name.clone()));
+            all.extend(names.zip(stages));
         }
         self.progress.line(&format!("ready for study {}", inputs.study.name));
         Ok(all)

@@ -1,5 +1,7 @@
 //! What coordinator and agents tell each other.
 
+use std::collections::BTreeMap;
+
 use perbuck_core::run_record::{Flag, HostRecord};
 use perbuck_load::executor::WorkerOutcome;
 use perbuck_load::recorder::Second;
@@ -27,8 +29,8 @@ pub(super) struct StudyOrder {
     pub(super) text: String,
     /// The price list that it names, which reading it needs: name and text.
     pub(super) prices: Option<(String, String)>,
-    /// How each contender is reached.
-    pub(super) reached: Vec<Reached>,
+    /// How contenders are reached, by name; those alone that are measured.
+    pub(super) reached: BTreeMap<String, Reached>,
 }
 
 /// How a contender is reached. It travels over TLS alone, and no file holds it.
@@ -42,9 +44,9 @@ pub(super) struct Reached {
 /// A share of a trial.
 #[derive(Serialize, Deserialize)]
 pub(super) struct TrialOrder {
-    /// Positions in the study.
-    pub(super) contender: usize,
-    pub(super) workload: usize,
+    /// Names in the study.
+    pub(super) contender: String,
+    pub(super) workload: String,
     pub(super) spec: TrialSpec,
     /// Whether seconds are wanted by kind of transaction.
     pub(super) by_kind: bool,

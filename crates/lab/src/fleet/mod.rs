@@ -8,6 +8,7 @@ mod member;
 mod messages;
 
 use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -80,7 +81,7 @@ impl Fleet {
         passwords: &[Secret],
         progress: &mut dyn Progress,
     ) -> Result<(), LabError> {
-        let mut reached = Vec::new();
+        let mut reached = BTreeMap::new();
         for (i, contender) in inputs.study.contenders.iter().enumerate() {
             let own = || Some((inputs.targets.get(i)?.as_ref()?, passwords.get(i)?));
             let private = servers.of(i);
@@ -90,7 +91,7 @@ impl Fleet {
                 return Err(LabError::usage(message, "run it without --agents, or give it a database with an address"));
             }
             let address = private.map(|_| target.address());
-            reached.push(Reached { address, password: password.bytes().to_vec() });
+            reached.insert(contender.name.clone(), Reached { address, password: password.bytes().to_vec() });
         }
         let (name, text, prices) = (inputs.name.clone(), inputs.text.clone(), inputs.prices.clone());
         let order = StudyOrder { name, text, prices, reached };
@@ -115,7 +116,7 @@ impl Fleet {
         let (by_kind, reports) = (observer.by_kind(), Mutex::new(Vec::new()));
         let share = |(number, member): (u32, &&'_ Member)| {
             let spec = perbuck_load::trial::TrialSpec { share: Share { number, of }, ..task.spec.clone() };
-            let order = TrialOrder { contender: task.contender, workload: task.workload, spec, by_kind };
+            let order = TrialOrder { contender: task.key.contender.clone(), workload: task.key.workload.clone(), spec, by_kind };
             Sharing::new(order, member.shared(), &reports)
         };
         let sharing: Vec<Sharing<'_>> = (0..).zip(&there).map(share).collect();

@@ -198,6 +198,11 @@ fn limits(all: &Context<'_>) -> Vec<String> {
             "The load is a closed loop: service times do not include the wait of users who would have arrived meanwhile."
         },
     ];
+    if all.study.sweep.is_open() && all.records.iter().any(|r| r.agents.len() > 1) {
+        out.push(
+            "Each agent has a queue of its own: response times are higher than those of one client with as many connections.",
+        );
+    }
     if all.records.iter().any(|r| r.host.shared_with_server) {
         out.push("Where client and server share a machine, the client's own work is part of what is measured.");
     }
