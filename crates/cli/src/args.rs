@@ -57,7 +57,7 @@ pub(crate) enum Command {
     Run(RunArguments),
     /// Apply a share of the load of trials that another machine coordinates
     Agent(fleet::AgentArguments),
-    /// Make what agents need
+    /// Make a token for agents, and check them
     Fleet(fleet::FleetCommandArguments),
     /// Find the highest throughput at which each contender keeps a latency objective
     Capacity(CapacityArguments),

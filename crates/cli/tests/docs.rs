@@ -19,7 +19,7 @@ const NOT_RUN: &[(&str, &str, &str)] = &[
     ("docs/fleet.md", "perbuck agent", "likewise"),
     ("docs/fleet.md", "perbuck run cluster.toml", "likewise"),
     ("docs/commands/agent.md", "perbuck agent", "likewise"),
-    ("docs/commands/fleet.md", "perbuck fleet token", "likewise"),
+    ("docs/commands/fleet.md", "perbuck fleet", "likewise"),
     ("docs/commands/check.md", "perbuck check --connect study.toml", "servers in a network; preflight.rs does it"),
     ("docs/commands/prepare.md", "perbuck prepare quick.toml", "a load that is cut off; tpcc_resume.rs does it"),
     ("docs/commands/prepare.md", "perbuck prepare four.toml", "loads files by mariadb and psql; tpcc_csv.rs does it"),

@@ -20,6 +20,7 @@ use perbuck_lab::registry::Registry;
 use perbuck_load::stop::StopToken;
 
 const READ_WRITE: &str = "kind = \"sysbench\"\nscript = \"oltp_read_write\"\ntables = 2\ntable_size = 3000";
+const READ_ONLY: &str = "kind = \"sysbench\"\nscript = \"oltp_point_select\"\ntables = 2\ntable_size = 3000";
 const TOGETHER: u64 = 2_000_000;
 
 /// An agent in a process of its own, and where it listens.
@@ -250,6 +251,38 @@ fn wrong_tokens_addresses_and_databases_are_named() {
     for file in ["cmdline", "environ"] {
         let text = std::fs::read_to_string(format!("/proc/{}/{file}", running[0].0.id())).unwrap_or_default();
         assert!(!text.contains(secret.trim()), "{file}");
+    }
+}
+
+/// Slow is an agent that gets a tenth of a processor: its group of processes is stopped nine times of ten.
+#[test]
+fn a_check_names_a_slow_agent_and_says_how_many_the_study_needs() {
+    let desk = Desk::new();
+    desk.write("s.toml", &study("mysql://root@127.0.0.1:1/none", READ_ONLY, &sweep(1, "1s")));
+    let running = agents(&desk, 3);
+    let (slow, done) = (running[1].0.id(), Arc::new(AtomicBool::new(false)));
+    let over = done.clone();
+    let slowing = thread::spawn(move || {
+        let send = |name: &str| drop(Command::new("kill").args(["-s", name, &slow.to_string()]).status());
+        while !over.load(Ordering::SeqCst) {
+            send("STOP");
+            thread::sleep(Duration::from_millis(80));
+            send("CONT");
+            thread::sleep(Duration::from_millis(5));
+        }
+    });
+    let checked = desk.perbuck(&["fleet", "check", "s.toml", "--agents", &addresses(&running), "--token-file", "token"]);
+    done.store(true, Ordering::SeqCst);
+    slowing.join().unwrap();
+    assert_eq!(checked.code, Some(0), "{checked:#?}");
+    assert!(checked.out.contains(&format!("agent {} is slow", running[1].1)), "{}", checked.out);
+    assert!(
+        checked.out.matches(" is slow").count() == 1 && checked.out.contains("cannot be told before its first trial"),
+        "{}",
+        checked.out
+    );
+    for agent in &running {
+        assert!(checked.out.contains(&agent.1), "{}", checked.out);
     }
 }
 

@@ -48,4 +48,17 @@ pub(crate) struct FleetCommandArguments {
 pub(crate) enum FleetCommand {
     /// Print a new token
     Token,
+    /// Measure each agent and the network to it, and say how many the study needs
+    Check(FleetCheckArguments),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct FleetCheckArguments {
+    #[command(flatten)]
+    pub(crate) study: super::StudyArguments,
+    /// Folder that holds the results of all studies
+    #[arg(long, value_name = "FOLDER", default_value = "results")]
+    pub(crate) results: PathBuf,
+    #[command(flatten)]
+    pub(crate) fleet: FleetArguments,
 }

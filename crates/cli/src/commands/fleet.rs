@@ -1,12 +1,19 @@
 //! `perbuck agent`, `perbuck fleet`, and the agents of other commands.
 
-use perbuck_console::{Display, print, say, stop_on_signal};
-use perbuck_lab::fleet::{AgentOptions, FleetOptions, Token, serve};
+use perbuck_console::{Display, print, print_styled, say, stop_on_signal};
+use perbuck_lab::fleet::check::HEADS;
+use perbuck_lab::fleet::{AgentOptions, Fleet, FleetOptions, Token, serve};
 use perbuck_lab::inputs::read_text;
 use perbuck_lab::registry::Registry;
 use perbuck_lab::{ErrorKind, LabError};
 
-use crate::args::fleet::{AgentArguments, FleetArguments, FleetCommand, FleetCommandArguments, PORT, TokenArguments};
+use perbuck_report::text;
+
+use super::screen;
+use crate::args::StudyArguments;
+use crate::args::fleet::{
+    AgentArguments, FleetArguments, FleetCheckArguments, FleetCommand, FleetCommandArguments, PORT, TokenArguments,
+};
 
 /// The variable that may hold the token.
 const TOKEN: &str = "PERBUCK_FLEET_TOKEN";
@@ -23,12 +30,24 @@ pub(crate) fn agent(arguments: &AgentArguments) -> Result<(), LabError> {
 }
 
 pub(crate) fn run(arguments: &FleetCommandArguments) -> Result<(), LabError> {
-    match arguments.command {
+    match &arguments.command {
+        FleetCommand::Check(arguments) => check(arguments),
         FleetCommand::Token => {
             let made = Token::made().map_err(|e| LabError::new(ErrorKind::Failed, e, ""))?;
             print(&format!("{made}\n"))
         }
     }
+}
+
+fn check(arguments: &FleetCheckArguments) -> Result<(), LabError> {
+    let StudyArguments { path, targets, prices } = &arguments.study;
+    let inputs = perbuck_lab::inputs::read_to_measure((path, &targets.of()), prices.as_deref(), Registry::default())?;
+    let Some(options) = options(&arguments.fleet)? else {
+        return Err(LabError::new(ErrorKind::Usage, "no agent is named", "name them: --agents HOST,HOST"));
+    };
+    let found = Fleet::gather(&options)?.check(&inputs, &arguments.results, &mut Display::default())?;
+    let remarks: String = found.remarks.iter().map(|remark| format!("{remark}\n")).collect();
+    print_styled(&format!("{}\n{remarks}", text::table(HEADS, &found.rows, screen())))
 }
 
 /// The agents that a command is to use, if any.

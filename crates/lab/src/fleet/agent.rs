@@ -13,13 +13,13 @@ use perbuck_load::executor::Coordinator;
 use perbuck_load::observer::{Observer, Unobserved};
 use perbuck_load::recorder::Second;
 use perbuck_load::stop::StopToken;
-use perbuck_load::trial::RunError;
+use perbuck_load::trial::{RunError, TrialSpec};
 use perbuck_load::window::steady_ns;
 
 use super::member::SILENT;
 use super::messages::{Answer, Order, ShareReport, StudyOrder, TrialOrder};
 use crate::error::{ErrorKind, LabError};
-use crate::inputs;
+use crate::inputs::{self, Inputs};
 use crate::progress::Progress;
 use crate::registry::Registry;
 use crate::sampler::Sampler;
@@ -135,6 +135,10 @@ impl Served<'_> {
                     },
                     None => Answer::Failed("it knows no such contender or workload".to_owned()),
                 },
+                Received::Message(Order::Echo(text)) => Answer::Echo(text),
+                Received::Message(Order::Ceiling { study, workload, spec }) => {
+                    self.ceiling(&study, &workload, &spec).unwrap_or_else(|error| Answer::Failed(error.to_string()))
+                }
                 // It came too late for its trial, which has ended here.
                 Received::Message(Order::Start { .. } | Order::Stop) => continue,
                 Received::Closed(why) => return why,
@@ -147,12 +151,30 @@ impl Served<'_> {
         }
     }
 
+    /// What the engine of this machine can drive, where a database answers at once.
+    fn ceiling(&mut self, order: &StudyOrder, workload: &str, spec: &TrialSpec) -> Result<Answer, LabError> {
+        let inputs = self.read(order)?;
+        let named = inputs.study.workloads.iter().zip(&inputs.plans).find(|(w, _)| w.name == workload);
+        let Some((_, plan)) = named else { return Err(LabError::usage(format!("it knows no workload `{workload}`"), "")) };
+        self.progress.passing("driving a simulated database");
+        let outcome = (self.options.registry.simulate)(plan, spec, self.stop)?;
+        let seconds = outcome.measured.window_ns as f64 / 1e9;
+        Ok(Answer::Ceiling {
+            statements_per_s: outcome.measured.statements.total() as f64 / seconds,
+            host: perbuck_observe::host(),
+        })
+    }
+
+    fn read(&self, order: &StudyOrder) -> Result<Inputs, LabError> {
+        let prices = order.prices.clone().map(|(name, text)| (name.into(), text));
+        let read = inputs::check(&order.name, order.text.clone(), prices, self.options.registry);
+        read.map_err(|problems| LabError::problems(&problems))
+    }
+
     /// Reads the study, and looks whether each contender can be reached from here.
     fn prepared(&mut self, order: &StudyOrder, stop: &StopToken) -> Result<Stages, LabError> {
         let registry = self.options.registry;
-        let prices = order.prices.clone().map(|(name, text)| (name.into(), text));
-        let read = inputs::check(&order.name, order.text.clone(), prices, registry);
-        let inputs = read.map_err(|problems| LabError::problems(&problems))?;
+        let inputs = self.read(order)?;
         let mut all = Stages::new();
         for (contender, own) in inputs.study.contenders.iter().zip(&inputs.targets) {
             let Some(reached) = order.reached.get(&contender.name) else { continue };

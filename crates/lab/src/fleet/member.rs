@@ -8,12 +8,15 @@ use perbuck_core::units::thousands;
 use perbuck_fleet::{Channel, Offset, Received};
 use perbuck_load::executor::{Agent, Signals, WorkerOutcome};
 use perbuck_load::trial::RunError;
+use serde::Serialize;
 
 use super::messages::{Answer, Order, ShareReport, StudyOrder, TrialOrder};
 use crate::error::{ErrorKind, LabError};
 
 /// An agent that is silent for longer is lost: it says something ten times a second.
 pub(super) const SILENT: Duration = Duration::from_secs(1);
+/// How long an agent may take to answer what it knows.
+const SOON: Duration = Duration::from_secs(20);
 /// How long an agent may take to look at a study and its servers.
 const PREPARES: Duration = Duration::from_secs(60);
 /// How often it is asked whether something came.
@@ -72,37 +75,74 @@ impl Member {
         format!("{arch}, {cpus} processors, {:.1} GiB{clock}", *memory_bytes as f64 / f64::from(1 << 30))
     }
 
+    /// The shortest round trip, in microseconds.
+    pub(super) fn round_trip_us(&self) -> u64 {
+        self.offset().map_or(0, |o| 2 * o.error_ns.unsigned_abs() / 1000)
+    }
+
     /// Tells it the study; it looks whether it can drive it.
     pub(super) fn prepare(&mut self, order: &StudyOrder) -> Result<(), LabError> {
-        let name = &self.name;
-        let lost = |why: String| {
-            let help = "look at that machine, then run the same command again";
-            LabError::new(ErrorKind::AgentLost, format!("agent {name}: {why}"), help)
+        self.say(&OrderOf::Study(order))?;
+        let Answer::Prepared(host) = self.hear(Asked::AfterWork)? else { return Err(self.other()) };
+        self.shared.host.lock().unwrap_or_else(PoisonError::into_inner).clone_from(&host);
+        self.host = host;
+        Ok(())
+    }
+
+    /// Orders something, and waits for the answer.
+    pub(super) fn ask(&self, order: &impl Serialize, asked: Asked) -> Result<Answer, LabError> {
+        self.say(order)?;
+        self.hear(asked)
+    }
+
+    pub(super) fn say(&self, order: &impl Serialize) -> Result<(), LabError> {
+        self.shared.channel.send(order).map_err(|e| self.gone(&e.to_string()))
+    }
+
+    /// Its next answer; that it cannot do what was ordered is an error.
+    pub(super) fn hear(&self, asked: Asked) -> Result<Answer, LabError> {
+        let limit = match asked {
+            Asked::Soon => SOON,
+            Asked::AfterWork => PREPARES,
         };
-        let until = Instant::now() + PREPARES;
-        self.shared.channel.send(&OrderOf::Study(order)).map_err(|e| lost(e.to_string()))?;
+        let until = Instant::now() + limit;
         while Instant::now() < until {
             match self.shared.channel.receive(LOOK) {
-                Received::Message(Answer::Prepared(host)) => {
-                    *self.shared.host.lock().unwrap_or_else(PoisonError::into_inner) = host.clone();
-                    self.host = host;
-                    return Ok(());
-                }
                 Received::Message(Answer::Failed(why)) => {
                     let help = "agents reach the servers from their own machines; look at addresses, network and rights there";
-                    return Err(LabError::new(ErrorKind::Target, format!("agent {name}: {why}"), help));
+                    return Err(LabError::new(ErrorKind::Target, format!("agent {}: {why}", self.name), help));
                 }
-                Received::Closed(why) => return Err(lost(why)),
-                Received::Nothing if self.shared.channel.silent_for() > SILENT => return Err(lost("it fell silent".to_owned())),
-                Received::Nothing | Received::Message(_) => {}
+                Received::Message(answer) => return Ok(answer),
+                Received::Closed(why) => return Err(self.gone(&why)),
+                Received::Nothing if self.shared.channel.silent_for() > SILENT => return Err(self.gone("it fell silent")),
+                Received::Nothing => {}
             }
         }
-        Err(lost(format!("it did not look at the study within {PREPARES:?}")))
+        Err(self.gone(&format!("it did not answer within {limit:?}")))
+    }
+
+    /// That it answered something else.
+    pub(super) fn other(&self) -> LabError {
+        self.gone("it answered what it was not asked")
+    }
+
+    fn gone(&self, why: &str) -> LabError {
+        let help = "look at that machine, then run the same command again";
+        LabError::new(ErrorKind::AgentLost, format!("agent {}: {why}", self.name), help)
     }
 }
 
+/// How soon an answer is due.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Asked {
+    /// When the network has carried it.
+    Soon,
+    /// After servers were asked, or load was driven.
+    AfterWork,
+}
+
 /// As [`Order`], of what is not owned.
-#[derive(serde::Serialize)]
+#[derive(Serialize)]
 enum OrderOf<'a> {
     Study(&'a StudyOrder),
     Trial(&'a TrialOrder),
@@ -212,7 +252,9 @@ impl Agent for Sharing<'_> {
                 Received::Message(Answer::Failed(why)) => {
                     return Err(RunError::Agent(format!("agent {}: {why}", self.agent.name)));
                 }
-                Received::Message(Answer::Prepared(_)) => return Err(self.lost("it answered what it was not asked")),
+                Received::Message(Answer::Prepared(_) | Answer::Echo(_) | Answer::Ceiling { .. }) => {
+                    return Err(self.lost("it answered what it was not asked"));
+                }
                 Received::Closed(why) => return Err(self.lost(&why)),
                 Received::Nothing => {}
             }

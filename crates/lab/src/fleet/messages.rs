@@ -17,6 +17,10 @@ pub(super) enum Order {
     Trial(Box<TrialOrder>),
     /// The measured window opens then, by the agent's clock.
     Start { opens_ns: i64 },
+    /// Say the same text again.
+    Echo(String),
+    /// Drive a workload of the study against the simulated driver.
+    Ceiling { study: StudyOrder, workload: String, spec: Box<TrialSpec> },
     /// Stop: the first time the load ends, the second time at once.
     Stop,
 }
@@ -67,6 +71,10 @@ pub(super) enum Answer {
     Ended(Box<ShareReport>),
     /// Its share was stopped.
     Stopped,
+    /// The text that it was told.
+    Echo(String),
+    /// What it can drive, and its machine.
+    Ceiling { statements_per_s: f64, host: HostRecord },
 }
 
 /// What an agent saw of its share.

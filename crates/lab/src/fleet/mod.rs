@@ -4,6 +4,7 @@
 //! What its workers see comes back as it is, and is merged as that of workers of one process.
 
 mod agent;
+pub mod check;
 mod member;
 mod messages;
 
