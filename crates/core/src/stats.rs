@@ -8,7 +8,7 @@
 //!   Student's interval needs to cover what it says from three blocks on. A bootstrap of so few does not
 //!   (docs/method/intervals.md).
 //! - **Independent.** Trials that were started one by one, or at another time: Welch's interval.
-//! - **The best point.** Its interval is wider by what the choice among points gains ([`choice`]).
+//! - **The best point.** Its interval is wider by what the choice among points gains, and its error smaller ([`choice`]).
 //! - **Deployments.** With two or more, the means of the deployments take the place of the blocks, and the degrees of freedom
 //!   are theirs: trials on one machine tell nothing of the next one.
 
@@ -29,6 +29,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
+use choice::Choice;
 pub use family::{deciding_level, holm};
 pub use looks::level_of_each_look;
 pub use outlier::{Label, label_outliers, median};
@@ -110,8 +111,8 @@ pub struct Estimate {
     pub ratio: Ratio,
     /// How many blocks, trials of the smaller side, or deployments its error comes from.
     pub units: usize,
-    /// The relative deviation of other minus base in each of them, named by deployment and block; their mean is 0. Empty where
-    /// the two were not measured in blocks.
+    /// The relative deviation of other minus base in each of them, named by deployment and block; their mean is 0. Those of best points
+    /// are smaller by as much as their error is. Empty where the two were not measured in blocks.
     pub deviations: Vec<((u32, u32), f64)>,
     /// By how much the logarithm of the ratio is too high because best points were chosen by the same trials; 0 for a mean of points.
     pub choice: f64,
@@ -212,8 +213,10 @@ pub fn summary_interval(points: &[Vec<Trial>], how: Summarise, confidence: f64) 
     let units = units(&block_values(&counted(points, how)));
     let n = units.len() as f64;
     let centre = mean(&units).filter(|m| *m > 0.0 && n > 1.0)?;
-    let error = choice::widened((variance(&units) / n).sqrt(), choice::gain(points, how) * centre, n - 1.0, confidence);
-    let half = student_quantile(confidence, n - 1.0) * error / centre;
+    let chosen = Choice::of(points, how);
+    let squared = variance(&units) / n / centre.powi(2);
+    let error = (squared * choice::share_left(&[chosen], squared)).sqrt();
+    let half = student_quantile(confidence, n - 1.0) * choice::widened(error, chosen.gain, n - 1.0, confidence);
     Some(Interval { low: value * (-half).exp(), high: value * half.exp() })
 }
 
@@ -221,12 +224,13 @@ pub fn summary_interval(points: &[Vec<Trial>], how: Summarise, confidence: f64) 
 pub fn ratio(base: &[Vec<Trial>], other: &[Vec<Trial>], how: Summarise, confidence: f64, design: Design) -> Option<Estimate> {
     let below = summarise(base, how).filter(|v| *v > 0.0)?;
     let above = summarise(other, how).filter(|v| *v > 0.0)?;
-    let gained = choice::gain(other, how) - choice::gain(base, how);
+    let sides = [Choice::of(base, how), Choice::of(other, how)];
+    let gained = choice::gain_of_ratio(sides[0], sides[1]);
     let choice = if how == Summarise::Min { -gained } else { gained };
     let rule = IntervalRule { confidence, choice };
     let found = match design {
-        Design::Blocks => in_blocks(&counted(base, how), &counted(other, how), rule),
-        Design::Independent => independent(&counted(base, how), &counted(other, how), above / below, rule),
+        Design::Blocks => in_blocks([&counted(base, how), &counted(other, how)], sides, rule),
+        Design::Independent => independent([&counted(base, how), &counted(other, how)], sides, above / below, rule),
     };
     let unknown = Ratio { value: above / below, interval: None, log_error: 0.0, freedom: 0.0 };
     Some(found.unwrap_or(Estimate { ratio: unknown, units: 1, deviations: Vec::new(), choice }))
@@ -242,19 +246,23 @@ pub struct IntervalRule {
 }
 
 /// The ratio over the blocks that hold both sides; `None` for fewer than two.
-fn in_blocks(base: &[&Vec<Trial>], other: &[&Vec<Trial>], rule: IntervalRule) -> Option<Estimate> {
+fn in_blocks([base, other]: [&[&Vec<Trial>]; 2], sides: [Choice; 2], rule: IntervalRule) -> Option<Estimate> {
     let (base, other) = (block_values(base), block_values(other));
     let named = |t: &Trial| (t.deployment, t.block);
     let both = |t: &&Trial, side: &[Trial]| side.iter().any(|o| named(o) == named(t));
     let below: Vec<Trial> = unit_trials(&base.iter().filter(|t| both(t, &other)).copied().collect::<Vec<_>>());
     let above: Vec<Trial> = unit_trials(&other.iter().filter(|t| both(t, &base)).copied().collect::<Vec<_>>());
     let (x, y) = (mean(&values(&below)).filter(|m| *m > 0.0)?, mean(&values(&above)).filter(|m| *m > 0.0)?);
-    let deviations: Vec<((u32, u32), f64)> =
+    let mut deviations: Vec<((u32, u32), f64)> =
         below.iter().zip(&above).map(|(b, a)| (named(b), a.value / y - b.value / x)).collect();
     if deviations.len() < 2 {
         return None;
     }
-    let ratio = of_deviations(y / x, &deviations.iter().map(|(_, d)| *d).collect::<Vec<_>>(), rule);
+    let alone = |deviations: &[((u32, u32), f64)]| deviations.iter().map(|(_, d)| *d).collect::<Vec<_>>();
+    // The deviations shrink and not only their error, so that a mean over workloads has the error of best points as well.
+    let share = choice::share_left(&sides, variance(&alone(&deviations)) / deviations.len() as f64).sqrt();
+    deviations.iter_mut().for_each(|(_, d)| *d *= share);
+    let ratio = of_deviations(y / x, &alone(&deviations), rule);
     Some(Estimate { ratio, units: deviations.len(), deviations, choice: rule.choice })
 }
 
@@ -274,10 +282,10 @@ pub(crate) fn with_error(value: f64, log_error: f64, freedom: f64, rule: Interva
 
 /// Welch's interval over trials that have nothing to do with each other, with Satterthwaite's degrees of freedom; `None`
 /// where a counted point has a single trial.
-fn independent(base: &[&Vec<Trial>], other: &[&Vec<Trial>], value: f64, rule: IntervalRule) -> Option<Estimate> {
+fn independent(points: [&[&Vec<Trial>]; 2], sides: [Choice; 2], value: f64, rule: IntervalRule) -> Option<Estimate> {
     let (mut error, mut weighted, mut loose) = (0.0, 0.0, 0.0);
     let mut units = usize::MAX;
-    for side in [base, other] {
+    for side in points {
         let points: Vec<Vec<f64>> = side.iter().map(|p| self::units(p)).collect();
         let total: f64 = points.iter().filter_map(|p| mean(p)).sum();
         for point in &points {
@@ -293,7 +301,7 @@ fn independent(base: &[&Vec<Trial>], other: &[&Vec<Trial>], value: f64, rule: In
         return None;
     }
     let freedom = if weighted > 0.0 { error * error / weighted } else { loose };
-    let ratio = with_error(value, error.sqrt(), freedom, rule);
+    let ratio = with_error(value, (error * choice::share_left(&sides, error)).sqrt(), freedom, rule);
     Some(Estimate { ratio, units, deviations: Vec::new(), choice: rule.choice })
 }
 

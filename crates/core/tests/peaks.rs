@@ -73,9 +73,14 @@ fn intervals_of_peaks_cover_93_to_97_percent_over_1_to_8_points() {
             rows.push((format!("{name}, sharp"), coverage(&curve, &sharp(), even, count)[0].clone()));
         }
     }
-    let both: Vec<(String, Vec<f64>)> = [(2, 2), (3, 3), (8, 8), (3, 8)]
+    let mut both: Vec<(String, Vec<f64>)> = [(2, 2), (3, 3), (8, 8), (3, 8)]
         .map(|(a, b)| (format!("flat over {a}, flat over {b}"), coverage(&flat(a), &flat(b), even, count)[0].clone()))
         .into();
+    for (name, a, b) in
+        [("round, flat over 8", round(), flat(8)), ("flat over 2, round", flat(2), round()), ("round, round", round(), round())]
+    {
+        both.push((name.to_owned(), coverage(&a, &b, even, count)[0].clone()));
+    }
     let unlike: Vec<(String, Vec<f64>)> = [(sharp(), flat(8)), (flat(8), sharp()), (flat(8), flat(8))]
         .map(|(a, b)| coverage(&a, &b, (0.01, 0.1), count)[0].clone())
         .into_iter()
@@ -85,15 +90,13 @@ fn intervals_of_peaks_cover_93_to_97_percent_over_1_to_8_points() {
     for (title, rows) in [("ratio", &rows), ("both flat", &both), ("unlike scatter", &unlike), ("peaks", &owns)] {
         table(&format!("{title}, by {BLOCKS:?} blocks"), rows);
     }
-    // Both flat: the same gain on both sides, so that the interval is wider than it need be.
-    let high = |name: &str| if name.contains("round") { 0.99 } else { 0.97 };
-    let kept = |rows: &[(String, Vec<f64>)], most: &dyn Fn(&str) -> f64| {
-        for (name, shares) in rows {
-            assert!(shares.iter().all(|s| within(*s, 0.93, most(name), count)), "{name}: {shares:?}");
-        }
+    // The points of a round top count as equal, and of equal points some do not: both make intervals wider than they need be.
+    let high = |name: &str| match name {
+        "flat over 8, flat over 8" | "round, round" => 0.99,
+        _ if name.contains("round") => 0.975,
+        _ => 0.97,
     };
-    kept(&rows, &high);
-    kept(&both, &|_| 1.0);
-    kept(&unlike, &|_| 0.98);
-    kept(&owns, &|_| 0.99);
+    for (name, shares) in rows.iter().chain(&both).chain(&unlike).chain(&owns) {
+        assert!(shares.iter().all(|s| within(*s, 0.93, high(name), count)), "{name}: {shares:?}");
+    }
 }
