@@ -57,6 +57,7 @@ fn pages_of_form_1_are_read() {
         (r.schema, r.workload.metric) = (1, serde_json::from_str("\"tpmc\"").unwrap());
         (r.started_boot, r.health.network) = (None, None);
         r.target.observed.clear();
+        r.agents.clear();
         (r.workload.data_size, r.workload.prewarm, r.target.page_memory_bytes) = (None, None, None);
         (r.target.work, r.target.build, r.imported) = (None, None, None);
         // Another version of the compressor wrote its histogram; the seals below hold every byte of it.
