@@ -64,7 +64,7 @@ type Threads<'s> = Vec<Result<ScopedJoinHandle<'s, Result<Vec<WorkerOutcome>, Ru
 
 /// Starts a thread for each hand. Their reports end only when every sender is gone, this one included.
 pub(super) fn spawn<'s>(scope: &'s Scope<'s, '_>, hands: Vec<Hand<'s>>, signals: Signals) -> Threads<'s> {
-    let one = |hand: Hand<'s>| {
+    let one = move |hand: Hand<'s>| {
         let (signals, trouble) = (signals.clone(), signals.stop.clone());
         let spawned = thread::Builder::new().name("load".to_owned()).spawn_scoped(scope, move || {
             let reports = signals.reports.clone();

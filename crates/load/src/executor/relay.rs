@@ -100,9 +100,9 @@ impl<'a> Relay<'a> {
     fn pass_edges(&mut self, window: &Window, until_ns: i64) {
         while window.edges().get(self.edges).is_some_and(|at_ns| *at_ns <= until_ns) {
             if self.edges == 0 {
-                self.coordinator.opens()
+                self.coordinator.opens();
             } else {
-                self.coordinator.closes()
+                self.coordinator.closes();
             }
             self.edges += 1;
         }
