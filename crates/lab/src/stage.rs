@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use perbuck_core::compare::other_build;
-use perbuck_core::run_record::{AuditValue, Build, HostRecord, Measured, Observed};
+use perbuck_core::run_record::{Build, HostRecord, Observed};
 use perbuck_core::study::{Contender, DeclaredBuild, Reset, Study, TransactionChoice, WorkloadSpec};
 use perbuck_core::units::Seed;
 use perbuck_database::dialect::{Dialect, Feature};
@@ -16,13 +16,10 @@ use perbuck_database::secret::Secret;
 use perbuck_database::{Databases, Target, Wishes};
 use perbuck_load::driver::{DataSize, Driver, Effect, ServerWork, Settling, TargetFacts};
 use perbuck_load::error::DriverError;
-use perbuck_load::executor::{Agent, Coordinator, WorkerOutcome, run_apart, run_share, run_trial};
 use perbuck_load::loader::ledger::{Ledger, PartState};
 use perbuck_load::loader::{self, CheckResult, LoadProgress};
-use perbuck_load::observer::Observer;
 use perbuck_load::query::Query;
 use perbuck_load::stop::StopToken;
-use perbuck_load::trial::{RunError, TrialOutcome, TrialSpec};
 use perbuck_load::watch::{self, Waiting};
 use perbuck_load::workload::{Check, Dataset, TableSpec, Workload};
 use perbuck_workloads::{Benchmark, BenchmarkAction, Benchmarks, Plan};
@@ -34,12 +31,14 @@ use crate::registry;
 mod build;
 mod host_check;
 mod sessions;
+mod trials;
 
 pub(crate) use build::{build, no_target, passwords, stages_of};
 pub use host_check::{DataNeed, HostCheck};
 pub use sessions::GOES_ON;
 use sessions::Sessions;
 pub(crate) use sessions::answer;
+pub use trials::Trials;
 
 /// Asks the user for the password of a contender.
 pub type AskPassword = fn(contender: &str) -> std::io::Result<String>;
@@ -195,38 +194,6 @@ pub trait Data {
     fn checks(&self, wanted: &dyn Fn(&str) -> bool, show: &mut dyn FnMut(&CheckResult)) -> Result<Vec<CheckResult>, LabError>;
 }
 
-/// The trials of a workload against a contender.
-pub trait Trials {
-    /// Runs one trial, whose load agents apply; they learn of the start so long before it comes.
-    ///
-    /// # Errors
-    /// As [`Self::run`].
-    fn run_apart(
-        &self,
-        spec: &TrialSpec,
-        agents: (Vec<Box<dyn Agent + '_>>, Duration),
-        stop: &StopToken,
-        observer: &mut dyn Observer,
-    ) -> Result<TrialOutcome, RunError>;
-    /// Applies this process's share of a trial.
-    ///
-    /// # Errors
-    /// As [`Self::run`].
-    fn run_share(
-        &self,
-        spec: (&TrialSpec, bool),
-        stop: &StopToken,
-        coordinator: &mut dyn Coordinator,
-    ) -> Result<Vec<WorkerOutcome>, RunError>;
-    /// Runs one trial.
-    ///
-    /// # Errors
-    /// What ended it.
-    fn run(&self, spec: &TrialSpec, stop: &StopToken, observer: &mut dyn Observer) -> Result<TrialOutcome, RunError>;
-    /// What an auditor looks at in a measured window.
-    fn audit(&self, measured: &Measured) -> Result<Vec<AuditValue>, LabError>;
-}
-
 /// The seed of a workload's data. All contenders hold the same rows: it knows only the kind of workload.
 pub fn data_seed(study: &Study, spec: &WorkloadSpec) -> Seed {
     study.seed.derive(&format!("data {}", spec.kind.value))
@@ -374,7 +341,7 @@ impl<D: Driver, W: Workload, T: Dataset> Data for Joined<D, W, T> {
     fn load(&self, sessions: Option<u32>, progress: &mut dyn FnMut(LoadProgress)) -> Result<(), LabError> {
         if !self.sessions.start_load()? {
             // No transaction could hold both rows and what a ledger says of them.
-            self.fill(sessions, progress)?;
+            Data::fill(self, sessions, progress)?;
             return self.mark(data::FRESH);
         }
         let ledger = self.sessions.notes.ledger();
@@ -408,35 +375,5 @@ impl<D: Driver, W: Workload, T: Dataset> Data for Joined<D, W, T> {
     fn checks(&self, wanted: &dyn Fn(&str) -> bool, show: &mut dyn FnMut(&CheckResult)) -> Result<Vec<CheckResult>, LabError> {
         let checks = self.dataset.checks().into_iter().filter(|c| wanted(&c.name)).collect();
         self.sessions.run_checks(self.dataset.room_for_checks(), checks, show)
-    }
-}
-
-impl<D: Driver, W: Workload, T: Dataset> Trials for Joined<D, W, T> {
-    fn run(&self, spec: &TrialSpec, stop: &StopToken, observer: &mut dyn Observer) -> Result<TrialOutcome, RunError> {
-        run_trial(spec, &self.sessions.driver, &self.workload, stop, observer)
-    }
-
-    fn run_apart(
-        &self,
-        spec: &TrialSpec,
-        agents: (Vec<Box<dyn Agent + '_>>, Duration),
-        stop: &StopToken,
-        observer: &mut dyn Observer,
-    ) -> Result<TrialOutcome, RunError> {
-        run_apart(spec, &*self.workload, agents, stop, observer)
-    }
-
-    fn run_share(
-        &self,
-        spec: (&TrialSpec, bool),
-        stop: &StopToken,
-        coordinator: &mut dyn Coordinator,
-    ) -> Result<Vec<WorkerOutcome>, RunError> {
-        run_share(spec, &self.sessions.driver, &self.workload, stop, coordinator)
-    }
-
-    fn audit(&self, measured: &Measured) -> Result<Vec<AuditValue>, LabError> {
-        let title = &self.sessions.waiting.title;
-        self.workload.audit(measured).map_err(|e| LabError::failed(format!("{title}: {e}"), ""))
     }
 }

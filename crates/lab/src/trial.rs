@@ -19,6 +19,7 @@ use perbuck_load::share::Share;
 use perbuck_load::stop::StopToken;
 use perbuck_load::totals::{PausesSeen, TerminalTotals};
 use perbuck_load::trial::{RunError, TrialOutcome, TrialSpec};
+use perbuck_load::workload::NewRecords;
 
 use crate::counters::differences;
 use crate::error::{ErrorKind, LabError};
@@ -110,11 +111,13 @@ pub(crate) struct Applied {
     pub(crate) as_text: u64,
     /// What agents sent, counted as the server counts its work.
     pub(crate) sent: u64,
+    /// How each agent numbered its new records, where the workload numbers them.
+    pub(crate) new_records: Vec<NewRecords>,
 }
 
 impl Applied {
     fn here(outcome: TrialOutcome) -> Self {
-        Self { outcome, agents: Vec::new(), flags: Vec::new(), as_text: 0, sent: 0 }
+        Self { outcome, agents: Vec::new(), flags: Vec::new(), as_text: 0, sent: 0, new_records: Vec::new() }
     }
 }
 
@@ -156,15 +159,14 @@ pub fn run_watched(
         Some(fleet) => fleet.run(&task, stop, &mut sampler),
         None => task.stage.trials.run(&spec, stop, &mut sampler).map(Applied::here),
     };
-    let Applied { outcome, agents, flags: of_agents, as_text: by_agents, sent } = applied.map_err(Failure::Run)?;
+    let Applied { outcome, agents, flags: of_agents, as_text: by_agents, sent, new_records } = applied.map_err(Failure::Run)?;
     // A server that is away by now takes nothing from what was measured before.
     let (work, unread) = seen(task.stage.server.work().map(Some))?;
     let work = work.unwrap_or_else(|| ServerWork::unknown(unread.unwrap_or_default()));
     let work = work.since(&work_before).with_own(sent);
     let (after, away) = seen(task.stage.server.counters())?;
     let as_text = task.stage.server.text_fallbacks() - text_before + by_agents;
-    let rows_after = task.rows_before.as_ref().filter(|_| away.is_none()).map(|_| task.stage.data.rows()).transpose();
-    let (rows_after, uncounted) = seen(rows_after.map(Option::unwrap_or_default))?;
+    let (rows_after, uncounted) = rows_after(context, &task, (&new_records, away.is_some()), stop)?;
     let health = of_agents_too(sampler.health(&spec, outcome.health, &outcome.intervals), &agents);
     let (server_cpu_ns, of_machine) = (sampler.server_ns, sampler.flags);
     let mut flags = flags::of(&spec, &outcome.measured, &health)?;
@@ -212,6 +214,24 @@ pub fn run_watched(
         void: None,
     };
     Ok((record, details))
+}
+
+/// Rows per table after a trial, where they were counted before it, and why they could not be. Before, agents insert what the trial left
+/// out; the counters were read by then, so that it is no part of the trial. Where the server is away the next trial inserts it.
+fn rows_after(
+    context: &Context<'_>,
+    task: &Task<'_>,
+    (new_records, away): (&[NewRecords], bool),
+    stop: &StopToken,
+) -> Result<(BTreeMap<String, u64>, Option<String>), Failure> {
+    if away {
+        return Ok((BTreeMap::new(), None));
+    }
+    if let Some(fleet) = context.fleet {
+        fleet.fill(task, new_records, stop).map_err(Failure::Run)?;
+    }
+    let rows = task.rows_before.as_ref().map(|_| task.stage.data.rows()).transpose();
+    Ok(seen(rows.map(Option::unwrap_or_default))?)
 }
 
 /// The client's state with what its agents cost in place of what this process did, which only coordinated.

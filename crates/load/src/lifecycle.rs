@@ -248,7 +248,7 @@ async fn open_all<D: Driver, W: Workload>(
     workload: &Arc<W>,
 ) -> Result<Vec<Opened<D, W>>, RunError> {
     let next = Rc::new(RefCell::new(plan.terminals.indexes()));
-    let (of, seed) = (plan.spec.connections, plan.spec.seed);
+    let (of, seed, share) = (plan.spec.connections, plan.spec.seed, plan.spec.share);
     let mut opening = TaskSet::default();
     for _ in 0..CONNECTS_AT_ONCE.min(plan.terminals.count as usize) {
         let (driver, workload, next) = (driver.clone(), workload.clone(), next.clone());
@@ -256,7 +256,7 @@ async fn open_all<D: Driver, W: Workload>(
             let mut mine: Vec<Opened<D, W>> = Vec::new();
             let take = || next.borrow_mut().next();
             while let Some(index) = take() {
-                let id = TerminalId { index, of, seed };
+                let id = TerminalId { index, of, seed, share };
                 let mut connection = open::<D, W>(&driver, &workload, id.index, 0).await.map_err(RunError::Connect)?;
                 let mut terminal = workload.terminal(id);
                 terminal.start(&mut connection).await.map_err(RunError::Fatal)?;

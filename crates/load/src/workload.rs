@@ -7,11 +7,13 @@ use std::sync::Arc;
 use perbuck_core::rng::OpRng;
 use perbuck_core::run_record::{AuditValue, Measured};
 use perbuck_core::units::Seed;
+use serde::{Deserialize, Serialize};
 
 use crate::connection::Connection;
 use crate::driver::{BulkTable, Session};
 use crate::error::DriverError;
 use crate::query::Query;
+use crate::share::Share;
 use crate::statement::Catalogue;
 use crate::values::Params;
 
@@ -24,6 +26,26 @@ pub struct TerminalId {
     pub of: u32,
     /// The seed of the trial's operations.
     pub seed: Seed,
+    /// The share of the trial that it belongs to: that of its process.
+    pub share: Share,
+}
+
+impl TerminalId {
+    /// Whether it is the first terminal of its share, which does once what each process has to do.
+    pub fn is_first(&self) -> bool {
+        self.index == self.share.number
+    }
+}
+
+/// The new records of a trial, as one share of it numbered them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NewRecords {
+    /// The first number that any share may give out; all shares must have found the same.
+    pub first: u64,
+    /// The number after the last that this share gave out.
+    pub end: u64,
+    /// The first of its numbers whose record the server did not acknowledge.
+    pub acknowledged: u64,
 }
 
 /// One operation of a terminal: its number and its random stream, both the same when it is tried again.
@@ -97,6 +119,25 @@ pub trait Workload: Send + Sync + 'static {
 
     /// A terminal at its start.
     fn terminal(&self, id: TerminalId) -> Self::Terminal;
+
+    /// How a share that has ended here numbered its new records; `None` where its terminals number none.
+    fn new_records(&self, _share: Share) -> Option<NewRecords> {
+        None
+    }
+
+    /// Inserts what is missing of the records of a share that has ended here: those with numbers below `up_to` that the server did not
+    /// acknowledge. Shares do not progress evenly; after this the numbers of all of them leave none out. Says how many it inserted.
+    ///
+    /// # Errors
+    /// The server's answer.
+    fn fill<S: Session>(
+        &self,
+        _connection: &mut Connection<S>,
+        _share: Share,
+        _up_to: u64,
+    ) -> impl Future<Output = Result<u64, DriverError>> {
+        std::future::ready(Ok(0))
+    }
 }
 
 /// The per-connection state machine. What it does is a function of its [`TerminalId`] and the operation.

@@ -17,7 +17,7 @@ use perbuck_load::trial::{RunError, TrialSpec};
 use perbuck_load::window::steady_ns;
 
 use super::member::SILENT;
-use super::messages::{Answer, Order, ShareReport, StudyOrder, TrialOrder};
+use super::messages::{Answer, FillOrder, Order, ShareReport, StudyOrder, TrialOrder};
 use crate::error::{ErrorKind, LabError};
 use crate::inputs::{self, Inputs};
 use crate::progress::Progress;
@@ -128,12 +128,16 @@ impl Served<'_> {
                     }
                     Err(error) => Answer::Failed(error.to_string()),
                 },
-                Received::Message(Order::Trial(order)) => match stages.get(&(order.contender.clone(), order.workload.clone())) {
-                    Some(stage) => match self.share(stage, &order) {
+                Received::Message(Order::Trial(order)) => match of(&stages, &order.contender, &order.workload) {
+                    Ok(stage) => match self.share(stage, &order) {
                         Ok(answer) => answer,
                         Err(gone) => return gone,
                     },
-                    None => Answer::Failed("it knows no such contender or workload".to_owned()),
+                    Err(answer) => answer,
+                },
+                Received::Message(Order::Fill(order)) => match of(&stages, &order.contender, &order.workload) {
+                    Ok(stage) => self.filled(stage, &order),
+                    Err(answer) => answer,
                 },
                 Received::Message(Order::Echo(text)) => Answer::Echo(text),
                 Received::Message(Order::Ceiling { study, workload, spec }) => {
@@ -193,6 +197,15 @@ impl Served<'_> {
         Ok(all)
     }
 
+    /// Inserts what is missing of the new records of a share.
+    fn filled(&mut self, stage: &Stage, order: &FillOrder) -> Answer {
+        self.progress.passing(&format!("{}: inserting the records that the trial left out", stage.title));
+        match stage.trials.fill(order.share, order.up_to) {
+            Ok(rows) => Answer::Filled(rows),
+            Err(error) => Answer::Failed(error.to_string()),
+        }
+    }
+
     /// Applies a share; an error is that the coordinator is gone.
     fn share(&mut self, stage: &Stage, order: &TrialOrder) -> Result<Answer, String> {
         let (stop, opens_ns) = (StopToken::default(), Mutex::new(None));
@@ -231,11 +244,18 @@ impl Served<'_> {
                 flags: sampler.flags,
                 as_text: stage.server.text_fallbacks() - text_before,
                 sent: stage.server.sent() - sent_before,
+                new_records: stage.trials.new_records(order.spec.share),
             })),
             Err(RunError::Interrupted) => Answer::Stopped,
             Err(error) => Answer::Failed(LabError::trial(&stage.title, &error).to_string()),
         })
     }
+}
+
+/// The stage with these names, or what is answered where there is none.
+fn of<'s>(stages: &'s Stages, contender: &str, workload: &str) -> Result<&'s Stage, Answer> {
+    let stage = stages.get(&(contender.to_owned(), workload.to_owned()));
+    stage.ok_or_else(|| Answer::Failed("it knows no such contender or workload".to_owned()))
 }
 
 /// Listens to the coordinator during a share.

@@ -7,10 +7,12 @@ use perbuck_core::run_record::{AgentRecord, Flag, HostRecord};
 use perbuck_core::units::thousands;
 use perbuck_fleet::{Channel, Offset, Received};
 use perbuck_load::executor::{Agent, Signals, WorkerOutcome};
+use perbuck_load::stop::StopToken;
 use perbuck_load::trial::RunError;
+use perbuck_load::workload::NewRecords;
 use serde::Serialize;
 
-use super::messages::{Answer, Order, ShareReport, StudyOrder, TrialOrder};
+use super::messages::{Answer, FillOrder, Order, ShareReport, StudyOrder, TrialOrder};
 use crate::error::{ErrorKind, LabError};
 
 /// An agent that is silent for longer is lost: it says something ten times a second.
@@ -21,6 +23,8 @@ const SOON: Duration = Duration::from_secs(20);
 const PREPARES: Duration = Duration::from_secs(60);
 /// How often it is asked whether something came.
 const LOOK: Duration = Duration::from_millis(5);
+/// Why one is lost that speaks of something else.
+const UNASKED: &str = "it answered what it was not asked";
 /// How long an agent that was told to stop at once may take.
 const STOPS: Duration = Duration::from_secs(15);
 
@@ -44,6 +48,35 @@ impl Shared {
         self.lost.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_with(|| why.to_owned());
         // What it would still say belongs to a trial that is void.
         self.channel.close();
+    }
+
+    fn lost(&self, why: &str) -> RunError {
+        self.loses(why);
+        RunError::AgentLost(format!("agent {}: {why}", self.name))
+    }
+
+    fn tell(&self, order: &Order) -> Result<(), RunError> {
+        self.channel.send(order).map_err(|e| self.lost(&e.to_string()))
+    }
+
+    /// Tells it to insert what is missing of its new records.
+    pub(super) fn fill(&self, order: FillOrder) -> Result<(), RunError> {
+        self.tell(&Order::Fill(order))
+    }
+
+    /// Waits until none of its new records is missing any more; how many were. It works as long as it takes.
+    pub(super) fn filled(&self, stop: &StopToken) -> Result<u64, RunError> {
+        loop {
+            match self.channel.receive(LOOK) {
+                Received::Message(Answer::Filled(rows)) => return Ok(rows),
+                Received::Message(Answer::Failed(why)) => return Err(RunError::Agent(format!("agent {}: {why}", self.name))),
+                Received::Message(_) => return Err(self.lost(UNASKED)),
+                Received::Closed(why) => return Err(self.lost(&why)),
+                Received::Nothing if self.channel.silent_for() > SILENT => return Err(self.lost("it fell silent")),
+                Received::Nothing if stop.requested() => return Err(RunError::Interrupted),
+                Received::Nothing => {}
+            }
+        }
     }
 }
 
@@ -158,6 +191,8 @@ pub(super) struct Seen {
     pub(super) as_text: u64,
     /// What it sent, as the server counts it.
     pub(super) sent: u64,
+    /// How it numbered its new records.
+    pub(super) new_records: Option<NewRecords>,
 }
 
 /// An agent with its share of a trial.
@@ -179,12 +214,11 @@ impl<'a> Sharing<'a> {
     }
 
     fn lost(&self, why: &str) -> RunError {
-        self.agent.loses(why);
-        RunError::AgentLost(format!("agent {}: {why}", self.agent.name))
+        self.agent.lost(why)
     }
 
     fn tell(&self, order: &Order) -> Result<(), RunError> {
-        self.agent.channel.send(order).map_err(|e| self.lost(&e.to_string()))
+        self.agent.tell(order)
     }
 
     /// Passes the start and requests to stop on.
@@ -232,8 +266,8 @@ impl<'a> Sharing<'a> {
             system_ns: report.system_ns,
             peak_memory_bytes: report.peak_memory_bytes,
         };
-        let ShareReport { flags, as_text, sent, .. } = report;
-        let seen = Seen { number: share.number, record, flags, as_text, sent };
+        let ShareReport { flags, as_text, sent, new_records, .. } = report;
+        let seen = Seen { number: share.number, record, flags, as_text, sent, new_records };
         self.reports.lock().unwrap_or_else(PoisonError::into_inner).push(seen);
         report.workers
     }
@@ -252,8 +286,8 @@ impl Agent for Sharing<'_> {
                 Received::Message(Answer::Failed(why)) => {
                     return Err(RunError::Agent(format!("agent {}: {why}", self.agent.name)));
                 }
-                Received::Message(Answer::Prepared(_) | Answer::Echo(_) | Answer::Ceiling { .. }) => {
-                    return Err(self.lost("it answered what it was not asked"));
+                Received::Message(Answer::Prepared(_) | Answer::Echo(_) | Answer::Ceiling { .. } | Answer::Filled(_)) => {
+                    return Err(self.lost(UNASKED));
                 }
                 Received::Closed(why) => return Err(self.lost(&why)),
                 Received::Nothing => {}

@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use perbuck_core::run_record::{Flag, HostRecord};
 use perbuck_load::executor::WorkerOutcome;
 use perbuck_load::recorder::Second;
+use perbuck_load::share::Share;
 use perbuck_load::trial::TrialSpec;
+use perbuck_load::workload::NewRecords;
 use serde::{Deserialize, Serialize};
 
 /// To an agent.
@@ -23,6 +25,8 @@ pub(super) enum Order {
     Ceiling { study: StudyOrder, workload: String, spec: Box<TrialSpec> },
     /// Stop: the first time the load ends, the second time at once.
     Stop,
+    /// After the trial: insert the new records that are missing.
+    Fill(FillOrder),
 }
 
 /// A study, as its coordinator has read it.
@@ -56,6 +60,17 @@ pub(super) struct TrialOrder {
     pub(super) by_kind: bool,
 }
 
+/// What is missing of the new records of a share that has ended.
+#[derive(Serialize, Deserialize)]
+pub(super) struct FillOrder {
+    /// Names in the study.
+    pub(super) contender: String,
+    pub(super) workload: String,
+    pub(super) share: Share,
+    /// The number after the last that any share gave out.
+    pub(super) up_to: u64,
+}
+
 /// From an agent.
 #[derive(Serialize, Deserialize)]
 pub(super) enum Answer {
@@ -75,6 +90,8 @@ pub(super) enum Answer {
     Echo(String),
     /// What it can drive, and its machine.
     Ceiling { statements_per_s: f64, host: HostRecord },
+    /// No record of its share is missing any more; so many were.
+    Filled(u64),
 }
 
 /// What an agent saw of its share.
@@ -92,4 +109,6 @@ pub(super) struct ShareReport {
     pub(super) as_text: u64,
     /// What its sessions sent, counted as the server counts its work.
     pub(super) sent: u64,
+    /// How it numbered its new records, where the workload numbers them.
+    pub(super) new_records: Option<NewRecords>,
 }

@@ -5,6 +5,7 @@
 
 mod agent;
 pub mod check;
+mod fill;
 mod member;
 mod messages;
 
@@ -126,15 +127,17 @@ impl Fleet {
         let outcome = task.stage.trials.run_apart(&task.spec, (agents, LEAD + Duration::from_nanos(longest)), stop, observer)?;
         let mut seen = reports.into_inner().unwrap_or_else(PoisonError::into_inner);
         seen.sort_by_key(|seen| seen.number);
-        let (mut agents, mut flags, mut as_text, mut sent) = (Vec::new(), Vec::new(), 0, 0);
+        let (mut agents, mut flags, mut as_text, mut sent, mut new_records) = (Vec::new(), Vec::new(), 0, 0, Vec::new());
         for one in seen {
             agents.push(one.record);
             flags.extend(one.flags);
             as_text += one.as_text;
             sent += one.sent;
+            new_records.extend(one.new_records);
         }
+        fill::agree(&new_records)?;
         flags.extend(apart(&agents));
-        Ok(Applied { outcome, agents, flags, as_text, sent })
+        Ok(Applied { outcome, agents, flags, as_text, sent, new_records })
     }
 
     /// After the loss of agents: looks for them, and says with whom the study goes on.

@@ -5,6 +5,7 @@ use std::sync::{Mutex, OnceLock};
 
 use perbuck_core::units::Seed;
 use perbuck_load::error::ErrorClass;
+use perbuck_load::share::Share;
 use perbuck_load::workload::{Check, Dataset, Done, TerminalId};
 
 use super::{Options, Tpcc, TpccData, TpccTerminal, deck};
@@ -37,7 +38,7 @@ fn fresh() -> Rc<Database> {
 
 fn client(database: &Rc<Database>, index: u32, options: &Options) -> Client<TpccTerminal> {
     let workload = Tpcc::new(options.clone(), SQLITE, DATA_SEED);
-    Client::new(database, &workload, TerminalId { index, of: 3, seed: TRIAL_SEED })
+    Client::new(database, &workload, TerminalId { index, of: 3, seed: TRIAL_SEED, share: Share::WHOLE })
 }
 
 impl Client<TpccTerminal> {

@@ -264,13 +264,14 @@ impl Terminal for TpccTerminal {
 pub(super) mod tests {
     use std::collections::BTreeMap;
 
+    use perbuck_load::share::Share;
     use perbuck_load::values::Rows;
 
     use super::*;
     use crate::testing::COCKROACH;
 
     pub(in crate::tpcc) fn scope(index: u32, warehouses: u32) -> Scope {
-        Scope::of(TerminalId { index, of: 1, seed: Seed(1) }, warehouses, load_constant(Seed(2)))
+        Scope::of(TerminalId { index, of: 1, seed: Seed(1), share: Share::WHOLE }, warehouses, load_constant(Seed(2)))
     }
 
     #[test]

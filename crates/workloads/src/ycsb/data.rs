@@ -17,7 +17,7 @@ use super::schema::{self, KEY};
 /// Records of a part: small enough that many sessions share a load, large enough that their order costs nothing.
 const RECORDS_PER_PART: u64 = 10_000;
 /// Bytes of text of a batch, about.
-const BATCH_BYTES: usize = 400_000;
+pub(super) const BATCH_BYTES: usize = 400_000;
 /// Records whose keys, and in data-integrity mode whose fields, are looked up by a check.
 const SAMPLE: u64 = 20;
 

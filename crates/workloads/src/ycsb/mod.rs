@@ -8,11 +8,13 @@
 mod counter;
 mod data;
 mod draw;
+mod end;
 mod keys;
 mod options;
 mod registration;
 mod row;
 mod schema;
+mod stripe;
 mod terminal;
 mod values;
 

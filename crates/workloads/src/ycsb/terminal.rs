@@ -4,22 +4,21 @@ use std::sync::Arc;
 
 use perbuck_core::rng::OpRng;
 use perbuck_core::units::Seed;
-use perbuck_database::dialect::{Dialect, Feature};
+use perbuck_database::dialect::Dialect;
 use perbuck_load::connection::Connection;
 use perbuck_load::driver::{Effect, Session};
-use perbuck_load::error::{Cause, DriverError, ErrorClass};
-use perbuck_load::query::Query;
-use perbuck_load::records::Action;
+use perbuck_load::error::{Cause, ErrorClass};
+use perbuck_load::share::Share;
 use perbuck_load::statement::{Catalogue, StatementId};
 use perbuck_load::values::Rows;
-use perbuck_load::workload::{Done, Facts, Operation, Terminal, TerminalId, Workload};
+use perbuck_load::workload::{Done, Facts, NewRecords, Operation, Terminal, TerminalId, Workload};
 
 use super::counter::Counter;
 use super::draw::{self, Mix, ScanLengths};
 use super::kind::{INSERT, READ, READ_MODIFY_WRITE, SCAN, UPDATE};
 use super::options::Options;
 use super::row::Records;
-use super::schema::{KEY, Statements};
+use super::schema::Statements;
 use crate::Result;
 
 /// The kinds of operation, in go-ycsb's words.
@@ -29,8 +28,6 @@ pub const KINDS: [&str; 5] = ["READ", "UPDATE", "INSERT", "SCAN", "READ_MODIFY_W
 /// another value than it must have, or came out of order; `duplicate`, where the row of a load was there already; rows of scans.
 const FACTS: [&[&str]; 5] =
     [&["missing", "wrong"], &["missing"], &["duplicate"], &["missing", "wrong", "rows"], &["missing", "wrong"]];
-/// Records beyond those of the load among which the first that is missing is sought: of 10 bytes each they would be 10 TB.
-const SOUGHT: u64 = 1 << 40;
 const MISSING: usize = 0;
 const WRONG: usize = 1;
 const ROWS: usize = 2;
@@ -45,18 +42,18 @@ pub struct Ycsb {
 
 /// What all terminals use. Nothing of it changes but the counter, and that only by inserts.
 #[derive(Debug)]
-struct Shared {
-    statements: Statements,
-    records: Records,
+pub(super) struct Shared {
+    pub(super) statements: Statements,
+    pub(super) records: Records,
     mix: Mix,
     scans: ScanLengths,
-    counter: Counter,
-    dialect: &'static dyn Dialect,
+    pub(super) counter: Counter,
+    pub(super) dialect: &'static dyn Dialect,
     /// The first record that a run inserts.
-    first_new: u64,
+    pub(super) first_new: u64,
     /// Whether the operations are the inserts of a load.
     loads: bool,
-    options: Options,
+    pub(super) options: Options,
 }
 
 impl Ycsb {
@@ -135,6 +132,14 @@ impl Workload for Ycsb {
         let records = draw::Records::new(&self.shared.options);
         YcsbTerminal { shared: Arc::clone(&self.shared), id, records, key: Vec::new(), expected: Vec::new() }
     }
+
+    fn new_records(&self, share: Share) -> Option<NewRecords> {
+        self.shared.options.grows().then(|| self.shared.new_records(share))
+    }
+
+    async fn fill<S: Session>(&self, connection: &mut Connection<S>, share: Share, up_to: u64) -> Result<u64> {
+        self.shared.fill(connection, share, up_to).await
+    }
 }
 
 /// One connection.
@@ -149,12 +154,12 @@ pub struct YcsbTerminal {
 }
 
 impl Terminal for YcsbTerminal {
-    /// The first terminal finds where the records end that earlier runs inserted; none starts before it has.
+    /// The first terminal of each share finds where the records end that earlier runs inserted; none inserts before all have. So the
+    /// shares, which are in different processes, find the same.
     async fn start<S: Session>(&mut self, connection: &mut Connection<S>) -> Result<()> {
-        if self.id.index == 0 && self.shared.options.grows() {
-            let first = self.shared.first_new;
-            let start = if self.shared.loads { first } else { self.end_of_records(connection, first).await? };
-            self.shared.counter.restart(start);
+        if self.id.is_first() && self.shared.options.grows() {
+            let first = if self.shared.loads { self.shared.first_new } else { self.shared.end_of_records(connection).await? };
+            self.shared.counter.restart(first);
         }
         Ok(())
     }
@@ -193,9 +198,11 @@ impl YcsbTerminal {
     #[inline]
     fn draw_key(&mut self, rng: &mut OpRng, sequence: u64) {
         let number = sequence * u64::from(self.id.of) + u64::from(self.id.index);
-        let record = self.records.draw(rng, self.shared.counter.end(), number);
+        let counter = &self.shared.counter;
+        let stripe = counter.stripe(self.id.share);
+        let record = self.records.draw(rng, stripe.end(counter.end()), number);
         self.key.clear();
-        self.shared.records.keys.write(&mut self.key, record);
+        self.shared.records.keys.write(&mut self.key, stripe.own(record));
     }
 
     async fn read<S: Session>(&mut self, connection: &mut Connection<S>, rng: &mut OpRng, facts: &mut Facts) -> Result<()> {
@@ -257,17 +264,18 @@ impl YcsbTerminal {
 
     /// Inserts the next record; whether its key was there already, which only a load takes for an answer.
     async fn insert<S: Session>(&mut self, connection: &mut Connection<S>, rng: &mut OpRng) -> Result<bool> {
-        let Self { shared, key, .. } = self;
-        let (record, returned) = shared.counter.take();
+        let Self { shared, key, id, .. } = self;
+        let (number, returned) = shared.counter.take();
+        let record = shared.counter.stripe(id.share).record(number);
         let mut retries = 0;
         loop {
             shared.records.row(connection.bind(), key, record);
             let error = match connection.execute(shared.statements.insert).await {
-                Ok(_) => return shared.counter.acknowledge(record).map(|()| false),
+                Ok(_) => return shared.counter.acknowledge(number, record).map(|()| false),
                 Err(error) => error,
             };
             if error.cause == Some(Cause::DuplicateKey) {
-                shared.counter.acknowledge(record)?;
+                shared.counter.acknowledge(number, record)?;
                 // One that was tried before, and whose answer was lost, is our own.
                 return if returned || retries > 0 {
                     Ok(false)
@@ -279,7 +287,7 @@ impl YcsbTerminal {
             }
             let passes = matches!(error.class, ErrorClass::Retry | ErrorClass::Failed);
             if !shared.loads || !passes || retries == shared.options.insertion_retries {
-                shared.counter.give_back(record);
+                shared.counter.give_back(number);
                 return Err(error);
             }
             retries += 1;
@@ -287,42 +295,5 @@ impl YcsbTerminal {
             let milliseconds = f64::from(shared.options.insertion_retry_interval_s) * 1000.0 * (0.8 + 0.4 * rng.unit_f64());
             connection.pause_ms(milliseconds as u64).await;
         }
-    }
-
-    /// The number of the first record from `first` on that is not there, if those that are lie without a gap.
-    ///
-    /// # Errors
-    /// `Fatal` where none of [`SOUGHT`] records is missing.
-    async fn end_of_records<S: Session>(&mut self, connection: &mut Connection<S>, first: u64) -> Result<u64> {
-        let mut step = 1;
-        // Below `low` all are there; `high` is not.
-        let (mut low, mut high) = (first, first);
-        while self.is_there(connection, high).await? {
-            if step > SOUGHT {
-                let table = &self.shared.options.table;
-                let message = format!(
-                    "records {first} to {high} of {table} all count as there, as far as they were looked up, so a new one has no number; \
-                     does the server answer for keys that it does not have?"
-                );
-                return Err(DriverError::client(ErrorClass::Fatal, "records", message));
-            }
-            (low, high) = (high + 1, high + step);
-            step *= 2;
-        }
-        while low < high {
-            let middle = low + (high - low) / 2;
-            if self.is_there(connection, middle).await? { low = middle + 1 } else { high = middle }
-        }
-        Ok(low)
-    }
-
-    async fn is_there<S: Session>(&self, connection: &mut Connection<S>, record: u64) -> Result<bool> {
-        let key = self.shared.records.keys.text(record);
-        let table = &self.shared.options.table;
-        let query = match self.shared.dialect.lacks(Feature::Sql) {
-            Some(_) => Query::records(table, Action::Count, [key]),
-            None => format!("SELECT COUNT(*) FROM {table} WHERE {KEY} = '{key}'").into(),
-        };
-        Ok(connection.ask(query).await?.int(0, 0)? > 0)
     }
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use perbuck_core::units::Seed;
 use perbuck_load::error::ErrorClass;
+use perbuck_load::share::Share;
 use perbuck_load::values::{Params, Value};
 use perbuck_load::workload::{Dataset, Part, TerminalId};
 
@@ -11,6 +12,8 @@ use super::kind::{INSERT, READ, READ_MODIFY_WRITE, SCAN};
 use super::options::tests::options;
 use super::*;
 use crate::testing::{Client, Database, SQLITE};
+
+mod shares;
 
 const SEED: Seed = Seed(42);
 
@@ -24,7 +27,11 @@ fn loaded(properties: &[(&str, &str)]) -> Loaded {
     let options = options(properties);
     let data = YcsbData::new(options.clone(), SQLITE, SEED);
     let database = Database::load(&data, (0..data.parts()).rev());
-    let mut client = Client::new(&database, &Ycsb::new(options, SQLITE, SEED), TerminalId { index: 0, of: 1, seed: SEED });
+    let mut client = Client::new(
+        &database,
+        &Ycsb::new(options, SQLITE, SEED),
+        TerminalId { index: 0, of: 1, seed: SEED, share: Share::WHOLE },
+    );
     client.start().unwrap();
     Loaded { data, client }
 }

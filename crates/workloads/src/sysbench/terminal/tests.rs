@@ -4,6 +4,7 @@ use std::rc::Rc;
 
 use perbuck_core::units::Seed;
 use perbuck_load::error::{DriverError, ErrorClass};
+use perbuck_load::share::Share;
 
 use super::oltp::Kind;
 use super::*;
@@ -26,7 +27,7 @@ fn client(
         let create = format!("CREATE TABLE sbtest{n} (id INTEGER PRIMARY KEY, k, c, pad)");
         database.sqlite.execute_batch(&format!("{create}; {ids} INSERT INTO sbtest{n} (id) SELECT id FROM ids")).unwrap();
     }
-    let mut client = Client::new(&database, &workload, TerminalId { index, of, seed: Seed(1) });
+    let mut client = Client::new(&database, &workload, TerminalId { index, of, seed: Seed(1), share: Share::WHOLE });
     client.start()?;
     assert_eq!(sent(&mut client).1, [0; 3], "a start is no statement of the trial");
     Ok(client)

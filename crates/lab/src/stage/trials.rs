@@ -1,0 +1,103 @@
+//! The trials of a stage: of all the load, of a share of it, and what one process has to do for its share afterwards.
+
+use std::time::Duration;
+
+use perbuck_core::run_record::{AuditValue, Measured};
+use perbuck_load::connection::Connection;
+use perbuck_load::driver::{Driver, SessionId};
+use perbuck_load::executor::{Agent, Coordinator, WorkerOutcome, run_apart, run_share, run_trial};
+use perbuck_load::observer::Observer;
+use perbuck_load::share::Share;
+use perbuck_load::stop::StopToken;
+use perbuck_load::trial::{RunError, TrialOutcome, TrialSpec};
+use perbuck_load::workload::{Dataset, NewRecords, Workload};
+
+use super::{Joined, Sessions};
+use crate::data::server;
+use crate::error::LabError;
+
+/// The trials of a workload against a contender.
+pub trait Trials {
+    /// Runs one trial, whose load agents apply; they learn of the start so long before it comes.
+    ///
+    /// # Errors
+    /// As [`Self::run`].
+    fn run_apart(
+        &self,
+        spec: &TrialSpec,
+        agents: (Vec<Box<dyn Agent + '_>>, Duration),
+        stop: &StopToken,
+        observer: &mut dyn Observer,
+    ) -> Result<TrialOutcome, RunError>;
+    /// Applies this process's share of a trial.
+    ///
+    /// # Errors
+    /// As [`Self::run`].
+    fn run_share(
+        &self,
+        spec: (&TrialSpec, bool),
+        stop: &StopToken,
+        coordinator: &mut dyn Coordinator,
+    ) -> Result<Vec<WorkerOutcome>, RunError>;
+    /// Runs one trial.
+    ///
+    /// # Errors
+    /// What ended it.
+    fn run(&self, spec: &TrialSpec, stop: &StopToken, observer: &mut dyn Observer) -> Result<TrialOutcome, RunError>;
+    /// How a share that was applied here numbered its new records; `None` where the workload numbers none.
+    fn new_records(&self, share: Share) -> Option<NewRecords>;
+    /// Inserts the records of such a share with numbers below `up_to` that the server did not acknowledge; how many.
+    fn fill(&self, share: Share, up_to: u64) -> Result<u64, LabError>;
+    /// What an auditor looks at in a measured window.
+    fn audit(&self, measured: &Measured) -> Result<Vec<AuditValue>, LabError>;
+}
+
+impl<D: Driver, W: Workload, T: Dataset> Trials for Joined<D, W, T> {
+    fn run(&self, spec: &TrialSpec, stop: &StopToken, observer: &mut dyn Observer) -> Result<TrialOutcome, RunError> {
+        run_trial(spec, &self.sessions.driver, &self.workload, stop, observer)
+    }
+
+    fn run_apart(
+        &self,
+        spec: &TrialSpec,
+        agents: (Vec<Box<dyn Agent + '_>>, Duration),
+        stop: &StopToken,
+        observer: &mut dyn Observer,
+    ) -> Result<TrialOutcome, RunError> {
+        run_apart(spec, &*self.workload, agents, stop, observer)
+    }
+
+    fn run_share(
+        &self,
+        spec: (&TrialSpec, bool),
+        stop: &StopToken,
+        coordinator: &mut dyn Coordinator,
+    ) -> Result<Vec<WorkerOutcome>, RunError> {
+        run_share(spec, &self.sessions.driver, &self.workload, stop, coordinator)
+    }
+
+    fn new_records(&self, share: Share) -> Option<NewRecords> {
+        self.workload.new_records(share)
+    }
+
+    fn fill(&self, share: Share, up_to: u64) -> Result<u64, LabError> {
+        const DOING: &str = "inserting the records that the trial left out";
+        let Sessions { driver, waiting, .. } = &*self.sessions;
+        let filled = waiting.on_loop(DOING, async {
+            let opened = async {
+                let session = driver.connect(SessionId::Own(share.number)).await?;
+                Connection::open(session, self.workload.catalogue()).await
+            };
+            let mut connection = opened.await.map_err(server(DOING))?;
+            let rows = self.workload.fill(&mut connection, share, up_to).await.map_err(server(DOING))?;
+            connection.close().await;
+            Ok(rows)
+        });
+        filled.map_err(|e| self.sessions.failed(&e))
+    }
+
+    fn audit(&self, measured: &Measured) -> Result<Vec<AuditValue>, LabError> {
+        let title = &self.sessions.waiting.title;
+        self.workload.audit(measured).map_err(|e| LabError::failed(format!("{title}: {e}"), ""))
+    }
+}
