@@ -70,14 +70,11 @@ impl Fleet {
             let Answer::Ceiling { statements_per_s, host } = member.hear(Asked::AfterWork)? else { return Err(member.other()) };
             ceilings.push((statements_per_s, host));
         }
-        let row = |((member, (trip, rate)), (ceiling, host)): (
-            (&super::Member, &(u64, f64)),
-            &(f64, perbuck_core::run_record::HostRecord),
-        )| {
+        let mut rows = Vec::new();
+        for ((member, (trip, rate)), (ceiling, host)) in members.iter().zip(&network).zip(&ceilings) {
             let machine = format!("{}, {} processors", host.arch, host.cpus);
-            vec![member.name.clone(), machine, thousands(*trip), format!("{rate:.0}"), thousands(*ceiling as u64)]
-        };
-        let rows = members.iter().zip(&network).zip(&ceilings).map(row).collect();
+            rows.push(vec![member.name.clone(), machine, thousands(*trip), format!("{rate:.0}"), thousands(*ceiling as u64)]);
+        }
         let names: Vec<&str> = members.iter().map(|m| m.name.as_str()).collect();
         let of_ceilings: Vec<f64> = ceilings.iter().map(|(ceiling, _)| *ceiling).collect();
         let fewest = ceilings.iter().map(|(_, host)| host.cpus).min().unwrap_or(1);

@@ -187,7 +187,6 @@ fn several_queues_wait_longer_than_one_and_the_docs_say_how_much() {
             .map(|ns| ns / 1e6)
     };
     let (one, two, four) = (response(1), response(2), response(4));
-    println!("mean, p95 and p99 in ms: one process {one:.2?}, two agents {two:.2?}, four {four:.2?}");
     let page = include_str!("../../../../../docs/fleet.md");
     for (who, [mean, p95, p99]) in [("one process", one), ("2 agents", two), ("4 agents", four)] {
         let row = format!("| {who} | {mean:.1} | {p95:.1} | {p99:.1} |");
