@@ -125,12 +125,19 @@ fn a_trial_that_loses_an_agent_is_void_and_the_next_is_fine() {
     let all = format!("{},{}", addresses(&running), killed.1);
     let done = disturbed(&desk, &all, || signal(&killed.0, "KILL"));
     assert_eq!(done.code, Some(0), "{done:#?}");
+    assert!(done.err.matches("void, and measured again").count() == 1, "{}", done.err);
     for said in ["void, and measured again", &format!("agent {}", killed.1), "going on with 2 of 3 agents"] {
         assert!(done.err.contains(said), "`{said}` is not in {}", done.err);
     }
     let found = records(&desk);
     assert_eq!(found.iter().map(|r| r.agents.len()).collect::<Vec<_>>(), [2, 2]);
     assert!(found.iter().all(|r| r.measured.transactions["oltp_read_write"].committed > 0));
+    // One that its own user stops is lost, too.
+    std::fs::remove_dir_all(desk.path("results")).unwrap();
+    let stopped = Running::start(&desk);
+    let all = format!("{},{}", addresses(&running), stopped.1);
+    let done = disturbed(&desk, &all, || signal(&stopped.0, "INT"));
+    assert!(done.code == Some(0) && done.err.contains("void, and measured again"), "{done:#?}");
     // An agent that outlives its coordinator serves the next one.
     std::fs::remove_dir_all(desk.path("results")).unwrap();
     let next = ended(run(&desk, &addresses(&running), &[]).output().unwrap());
@@ -239,11 +246,18 @@ fn wrong_tokens_addresses_and_databases_are_named() {
     let agent = running[0].1.as_str();
     refused(&["--agents", agent], 2, &["need a token", "perbuck fleet token"]);
     desk.write("short", "abc");
-    refused(&["--agents", agent, "--token-file", "short"], 2, &["at least 16 characters"]);
+    refused(&["--agents", agent, "--token-file", "short"], 2, &["at least 32 characters"]);
     desk.write("other", "0123456789abcdef0123456789abcdef");
     refused(&["--agents", agent, "--token-file", "other"], 3, &[agent, "its token is another one"]);
     refused(&["--agents", "127.0.0.1:1", "--token-file", "token"], 3, &["agent 127.0.0.1:1", "perbuck agent"]);
     refused(&["--agents", agent, "--token-file", "token"], 2, &["sqlite", "agents cannot reach"]);
+    let two = format!("{agent},{agent}");
+    desk.write("s.toml", &study("mysql://root@127.0.0.1:1/none", READ_ONLY, &sweep(1, "1s").replace("[8]", "[1, 8]")));
+    refused(&["--agents", &two, "--token-file", "token"], 2, &["1 connection, too few for 2 agents"]);
+    // The same agent twice: the second time it is busy.
+    desk.write("s.toml", &study("mysql://root@127.0.0.1:1/none", READ_ONLY, &sweep(1, "1s")));
+    let busy = desk.perbuck(&["fleet", "check", "s.toml", "--agents", &two, "--token-file", "token"]);
+    assert!(busy.code == Some(3) && busy.err.contains("it serves another coordinator"), "{busy:#?}");
     let taken = desk.perbuck(&["agent", "--listen", agent, "--token-file", "token"]);
     assert!(taken.code == Some(2) && taken.err.contains(agent) && taken.err.contains("--listen"), "{taken:#?}");
     // The token is in no argument and no variable of the agent.

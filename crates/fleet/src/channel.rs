@@ -133,7 +133,7 @@ impl Channel {
 
     /// The other clock minus this one, by the best of the last round trips.
     pub fn offset(&self) -> Option<Offset> {
-        self.shared.trips.lock().unwrap_or_else(PoisonError::into_inner).best()
+        self.shared.trips.lock().unwrap_or_else(PoisonError::into_inner).best((self.shared.clock)())
     }
 
     /// Ends the connection; the other side hears of it.
@@ -170,12 +170,13 @@ impl Shared {
             if !self.wire.receive(&mut reading, &mut bytes)? {
                 return Ok(());
             }
+            // A long message is no silence.
+            self.heard_ns.store((self.clock)(), Ordering::Relaxed);
         }
     }
 
     fn take(&self, kind: u8, payload: Vec<u8>, messages: &Sender<Vec<u8>>) -> io::Result<()> {
         let now = (self.clock)();
-        self.heard_ns.store(now, Ordering::Relaxed);
         let number = |at: usize| payload.get(at..at + 8).and_then(|b| b.try_into().ok()).map(i64::from_be_bytes);
         match (kind, number(0), number(8)) {
             (MESSAGE, ..) => {

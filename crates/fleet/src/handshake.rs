@@ -5,7 +5,7 @@ use std::fmt;
 use std::io;
 use std::net::{Shutdown, TcpStream, ToSocketAddrs};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::{CryptoProvider, ring, verify_tls12_signature, verify_tls13_signature};
@@ -137,10 +137,13 @@ fn agree(
     clock: Clock,
     free: impl FnOnce() -> Result<(), String>,
 ) -> Result<Channel, FleetError> {
-    let limit = |limit| socket.map_or(Ok(()), |s| s.set_read_timeout(limit).and_then(|()| s.set_write_timeout(limit)));
-    limit(Some(LIMIT))?;
+    if let Some(socket) = socket {
+        socket.set_read_timeout(Some(LIMIT))?;
+        // Also later: a side that takes no bytes for so long is lost.
+        socket.set_write_timeout(Some(LIMIT))?;
+    }
     let (wire, reading) = Wire::new(tls(side)?, halves);
-    let mut talk = Talk { wire, reading, bytes: Vec::new() };
+    let mut talk = Talk { until: Instant::now() + LIMIT, wire, reading, bytes: Vec::new() };
     let agreed = match side {
         Side::Coordinator => talk.as_coordinator(token),
         Side::Agent => talk.as_agent(token, free),
@@ -150,11 +153,15 @@ fn agree(
         return Err(error);
     }
     // From now on a pulse tells whether the other side is there.
-    limit(None)?;
+    if let Some(socket) = socket {
+        socket.set_read_timeout(None)?;
+    }
     Ok(Channel::new(talk.wire, talk.reading, talk.bytes, clock))
 }
 
 struct Talk {
+    /// When the two must have agreed.
+    until: Instant,
     wire: Wire,
     reading: Reading,
     bytes: Vec<u8>,
@@ -225,6 +232,9 @@ impl Talk {
     }
 
     fn more(&mut self) -> Result<(), FleetError> {
+        if Instant::now() > self.until {
+            return Err(io::Error::from(io::ErrorKind::TimedOut).into());
+        }
         if self.wire.receive(&mut self.reading, &mut self.bytes)? {
             return Ok(());
         }

@@ -82,7 +82,7 @@ fn clocks_that_are_apart_are_found_within_the_error() {
 
 #[test]
 fn another_token_is_refused_by_either_side_and_a_busy_agent_says_so() {
-    let (coordinator, agent) = met(SECRET, "another token of some length", Ok(()));
+    let (coordinator, agent) = met(SECRET, "another token of some length, as long as it must be", Ok(()));
     assert_eq!((coordinator.err(), agent.err()), (Some(FleetError::Token), Some(FleetError::Token)));
     let (coordinator, agent) = met(SECRET, SECRET, Err("it is busy".to_owned()));
     let refused = || Some(FleetError::Refused("it is busy".to_owned()));

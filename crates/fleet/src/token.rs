@@ -7,8 +7,8 @@ use ring::rand::{SecureRandom, SystemRandom};
 
 /// Bytes of a token that perbuck makes.
 const LENGTH: usize = 32;
-/// A shorter one could be guessed, by trial.
-const SHORTEST: usize = 16;
+/// A shorter one could be guessed: a false agent gets a proof by which it can try words.
+const SHORTEST: usize = 32;
 
 /// A token. It cannot be printed by accident.
 #[derive(Clone)]

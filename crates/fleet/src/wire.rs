@@ -71,7 +71,10 @@ impl Wire {
         let answers = {
             let mut tls = held(&self.tls);
             while !sealed.is_empty() {
-                tls.read_tls(&mut sealed)?;
+                if tls.read_tls(&mut sealed)? == 0 {
+                    // The other side has said that it ends; what follows belongs to nothing.
+                    return Ok(false);
+                }
                 let state = tls.process_new_packets().map_err(|e| io::Error::new(io::ErrorKind::InvalidData, e))?;
                 let before = plain.len();
                 plain.resize(before + state.plaintext_bytes_to_read(), 0);
@@ -89,7 +92,7 @@ impl Wire {
         held(&self.tls).is_handshaking()
     }
 
-    /// Bytes that both ends of this connection know, and no other connection has (RFC 9266).
+    /// Bytes that both ends of this connection know, and no other connection has (exported keying material, RFC 5705).
     pub(crate) fn binding(&self) -> io::Result<[u8; 32]> {
         let tls = held(&self.tls);
         tls.export_keying_material([0; 32], b"EXPORTER-perbuck-fleet", None).map_err(io::Error::other)

@@ -20,7 +20,7 @@ use perbuck_report::text::Summary;
 
 use self::hunt::Hunt;
 use self::terms::Terms;
-use crate::error::LabError;
+use crate::error::{ErrorKind, LabError};
 use crate::fleet::{Fleet, FleetOptions};
 use crate::globals;
 use crate::inputs::Inputs;
@@ -32,6 +32,7 @@ use crate::session::Session;
 use crate::stage::{self, AskPassword};
 use crate::store::{CAPACITY_FOLDER, Store};
 use crate::trial::Context;
+use crate::void;
 
 /// A search with everything that is asked of it.
 #[derive(Debug, Clone)]
@@ -196,11 +197,11 @@ fn search(
     let (connections, threads) = (terms.connections, inputs.study.sweep.workers);
     let looked = Request { purpose: Purpose::Run, connections, threads, results: None };
     preflight::pass(inputs, looked, &passwords, progress, stop)?;
+    let fleet = request.fleet.as_ref().map(|fleet| Fleet::gather(fleet, terms.connections, stop)).transpose()?;
     // Before the stages, so that it goes after them.
     let servers = Servers::start(&inputs.study, inputs.registry, stop, progress)?;
     let stages = stage::build(inputs, &servers, &passwords, stop)?;
     let host = perbuck_observe::host();
-    let fleet = request.fleet.as_ref().map(Fleet::gather).transpose()?;
     if let Some(fleet) = fleet.as_ref() {
         fleet.prepare(inputs, &servers, &passwords, progress)?;
     }
@@ -253,13 +254,24 @@ impl Searches<'_> {
         let block = format!("{}/capacity {}", self.id, self.terms.folder(&hunt.rule, session.context.fingerprint));
         let key = hunt.key(probe);
         self.store.still_there()?;
-        let task = session.ready((hunt.stage, &block), &key, hunt.spec(probe), hunt.trials, self.progress)?;
         let rate = thousands(u64::from(probe.rate_per_s));
         let head = format!("{} · {} · {rate}/s · trial {}", hunt.contender, hunt.workload, probe.repeat);
         self.progress.passing(&head);
-        let record = session.run(hunt.stage, task, &mut |interval| {
-            self.progress.passing(&format!("{head} · {}", second_text(interval)));
-        })?;
+        let mut repeats = 0;
+        let record = loop {
+            let task = session.ready((hunt.stage, &block), &key, hunt.spec(probe), hunt.trials, self.progress)?;
+            let ran = session.run(hunt.stage, task, &mut |interval| {
+                self.progress.passing(&format!("{head} · {}", second_text(interval)));
+            });
+            match (ran, session.context.fleet) {
+                (Err(lost), Some(fleet)) if lost.kind() == ErrorKind::AgentLost && repeats < void::REPEATS => {
+                    self.progress.alert(&format!("void, and measured again: {lost}"));
+                    fleet.regroup(session.stop, self.progress)?;
+                    repeats += 1;
+                }
+                (ran, _) => break ran?,
+            }
+        };
         self.store.still_there()?;
         let seen = hunt.take(&record, probe)?;
         session.note_end(hunt.stage, &block)?;

@@ -104,7 +104,11 @@ fn whole(inputs: &Inputs, options: &RunOptions, progress: &mut dyn Progress, sto
         deployments.push(&[]);
     }
     run.live.say(Event::Doing { text: "looking at the servers".to_owned() });
-    let fleet = options.fleet.as_ref().filter(|_| !missing.is_empty()).map(Fleet::gather).transpose()?;
+    let fleet = options.fleet.as_ref().filter(|_| !missing.is_empty()).map(|fleet| {
+        let fewest = missing.iter().map(|(_, key)| key.connections).min().unwrap_or(1);
+        Fleet::gather(fleet, fewest, stop)
+    });
+    let fleet = fleet.transpose()?;
     let passwords = stage::passwords(inputs, options.ask_password)?;
     let request = preflight::Request::of_trials(inputs, store.root());
     preflight::pass(inputs, request, &passwords, run.progress, stop)?;

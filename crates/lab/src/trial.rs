@@ -79,6 +79,18 @@ pub struct Details {
     pub pauses: BTreeMap<String, PausesSeen>,
 }
 
+impl Details {
+    /// Takes them from what was measured.
+    fn of(outcome: &mut TrialOutcome) -> Self {
+        Self {
+            terminals: std::mem::take(&mut outcome.terminals),
+            statement_latency: std::mem::take(&mut outcome.statement_latency),
+            failed_latency: std::mem::take(&mut outcome.failed_latency),
+            pauses: std::mem::take(&mut outcome.pauses),
+        }
+    }
+}
+
 /// Why a trial has no record.
 pub enum Failure {
     /// What the engine says.
@@ -159,27 +171,25 @@ pub fn run_watched(
         Some(fleet) => fleet.run(&task, stop, &mut sampler),
         None => task.stage.trials.run(&spec, stop, &mut sampler).map(Applied::here),
     };
-    let Applied { outcome, agents, flags: of_agents, as_text: by_agents, sent, new_records } = applied.map_err(Failure::Run)?;
+    let Applied { mut outcome, agents, flags: of_agents, as_text: by_agents, sent, new_records } =
+        applied.map_err(Failure::Run)?;
     // A server that is away by now takes nothing from what was measured before.
     let (work, unread) = seen(task.stage.server.work().map(Some))?;
     let work = work.unwrap_or_else(|| ServerWork::unknown(unread.unwrap_or_default()));
-    let work = work.since(&work_before).with_own(sent);
+    // What agents sent counts before the comparison, which finds servers whose counters miss some of it.
+    let work = work.with_own(sent).since(&work_before);
     let (after, away) = seen(task.stage.server.counters())?;
     let as_text = task.stage.server.text_fallbacks() - text_before + by_agents;
     let (rows_after, uncounted) = rows_after(context, &task, (&new_records, away.is_some()), stop)?;
-    let health = of_agents_too(sampler.health(&spec, outcome.health, &outcome.intervals), &agents);
+    let health = of_agents_too(sampler.health(&spec, std::mem::take(&mut outcome.health), &outcome.intervals), &agents);
     let (server_cpu_ns, of_machine) = (sampler.server_ns, sampler.flags);
     let mut flags = flags::of(&spec, &outcome.measured, &health)?;
     flags.extend(flags::foreign_load(&work, spec.warmup_ns + spec.duration_ns));
-    flags.extend(beside_the_engine(as_text, of_machine, away.or(uncounted), context.host.emulator.clone()));
+    let (of_machine, emulator) = of_client(of_machine, context.host, &agents);
+    flags.extend(beside_the_engine(as_text, of_machine, away.or(uncounted), emulator));
     flags.extend(of_agents);
     flags.extend(facts.functional.clone().map(|why| Flag::FunctionalServer { why }));
-    let details = Details {
-        terminals: outcome.terminals,
-        statement_latency: outcome.statement_latency,
-        failed_latency: outcome.failed_latency,
-        pauses: outcome.pauses,
-    };
+    let details = Details::of(&mut outcome);
     let audit = task.stage.trials.audit(&outcome.measured)?;
     let changes = differences(&before, &after, spec.warmup_ns + spec.duration_ns);
     flags.extend(flags::cluster_changed(&changes).into_iter().chain(flags::uneven_servers(&changes)));
@@ -200,7 +210,7 @@ pub fn run_watched(
         load: load_record(&spec, task.key.rate_per_s, outcome.workers, context.study.sweep.cooldown_ns),
         workload: workload_record(context, task, rows_after),
         target,
-        host: HostRecord { shared_with_server: facts.on_this_machine, ..context.host.clone() },
+        host: HostRecord { shared_with_server: shares_machine(&facts, &agents), ..context.host.clone() },
         agents,
         measured: outcome.measured,
         statements_whole_run: outcome.statements_whole_run,
@@ -232,6 +242,20 @@ fn rows_after(
     }
     let rows = task.rows_before.as_ref().map(|_| task.stage.data.rows()).transpose();
     Ok(seen(rows.map(Option::unwrap_or_default))?)
+}
+
+/// What was wrong with the machine of the client, and its emulator. Where agents applied the load, this process did not: what its
+/// machine lacked matters to none of it.
+fn of_client(of_machine: Vec<Flag>, host: &HostRecord, agents: &[AgentRecord]) -> (Vec<Flag>, Option<String>) {
+    match agents {
+        [] => (of_machine, host.emulator.clone()),
+        all => (Vec::new(), all.iter().find_map(|agent| agent.host.emulator.clone())),
+    }
+}
+
+/// Whether any of those that applied the load share a machine with the server.
+fn shares_machine(facts: &TargetFacts, agents: &[AgentRecord]) -> bool {
+    if agents.is_empty() { facts.on_this_machine } else { agents.iter().any(|agent| agent.host.shared_with_server) }
 }
 
 /// The client's state with what its agents cost in place of what this process did, which only coordinated.

@@ -65,8 +65,17 @@ pub struct WorkerOutcome {
     pub(crate) terminals: Vec<TerminalTotals>,
     /// Times of statements by label.
     pub(crate) statement_times: BTreeMap<String, Histogram>,
+    /// How long after the start of its warm-up it began, in nanoseconds.
+    pub(crate) began_late_ns: u64,
     /// Whether the run ended because as many transactions were started as it may have.
     pub(crate) limited: bool,
+}
+
+impl WorkerOutcome {
+    /// How long after the common start it began, in nanoseconds; 0 where it knew of it before.
+    pub fn began_late_ns(&self) -> u64 {
+        self.began_late_ns
+    }
 }
 
 type Opened<D, W> = (TerminalId, <W as Workload>::Terminal, Connection<<D as Driver>::Session>);
@@ -93,6 +102,7 @@ pub(crate) async fn run<D: Driver, W: Workload>(
     let _ = reports.send(Report::Ready);
     drop(reports);
     let window = start.wait().await.ok_or(RunError::Interrupted)?;
+    let began_late_ns = (window.now_ns() + window.warmup_ns).max(0) as u64;
     recorder.start(window);
     times.iter().for_each(|t| t.start(window));
     let common = Rc::new(Common {
@@ -138,7 +148,7 @@ pub(crate) async fn run<D: Driver, W: Workload>(
     let health = WorkerHealth { connections, cpu_ns, busiest_phase: probe.busiest.get().max(whole) };
     let (lag, Segments { sent, retransmitted }) = (probe.lag.take(), probe.segments.get());
     let network = NetworkRecord { segments_sent: sent, segments_retransmitted: retransmitted };
-    Ok(WorkerOutcome { recorded, aborted, health, lag, network, terminals, statement_times, limited })
+    Ok(WorkerOutcome { recorded, aborted, health, lag, network, terminals, statement_times, began_late_ns, limited })
 }
 
 /// Opens the connections of the trial, which Ctrl-C ends.

@@ -45,7 +45,11 @@ fn check(arguments: &FleetCheckArguments) -> Result<(), LabError> {
     let Some(options) = options(&arguments.fleet)? else {
         return Err(LabError::new(ErrorKind::Usage, "no agent is named", "name them: --agents HOST,HOST"));
     };
-    let found = Fleet::gather(&options)?.check(&inputs, &arguments.results, &mut Display::default())?;
+    let found = Fleet::gather(&options, u32::MAX, &stop_on_signal(AGENT_STOPS)?)?.check(
+        &inputs,
+        &arguments.results,
+        &mut Display::default(),
+    )?;
     let remarks: String = found.remarks.iter().map(|remark| format!("{remark}\n")).collect();
     print_styled(&format!("{}\n{remarks}", text::table(HEADS, &found.rows, screen())))
 }
@@ -56,6 +60,7 @@ pub(crate) fn options(arguments: &FleetArguments) -> Result<Option<FleetOptions>
         return Ok(None);
     }
     let with_port = |name: &String| match name.rsplit_once(':') {
+        _ if name.parse::<std::net::Ipv6Addr>().is_ok() => format!("[{name}]:{PORT}"),
         Some((_, port)) if port.parse::<u16>().is_ok() => name.clone(),
         _ => format!("{name}:{PORT}"),
     };

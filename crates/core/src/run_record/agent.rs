@@ -24,7 +24,9 @@ pub struct AgentRecord {
     pub clock_offset_ns: i64,
     /// By how much that may be wrong, in nanoseconds: half of the shortest round trip.
     pub clock_error_ns: u64,
-    /// How long after the start of the trial it learned of it, in nanoseconds; 0 where it knew before.
+    /// How far its clock moved against that of the coordinator over the trial, in nanoseconds, as far as round trips tell.
+    pub clock_drift_ns: i64,
+    /// How long after the start of the trial its last worker began, in nanoseconds; 0 where all knew before.
     pub start_missed_ns: u64,
     /// CPU time of its process in user mode during the measured window, in nanoseconds.
     pub user_ns: u64,

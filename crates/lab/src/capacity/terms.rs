@@ -30,6 +30,8 @@ pub(super) struct Terms {
     pub(super) warmup_ns: u64,
     pub(super) duration_ns: u64,
     pub(super) arrivals: Arrivals,
+    /// Agents that were asked for: each has a queue of its own, so that others wait for other times.
+    agents: usize,
 }
 
 impl Terms {
@@ -73,7 +75,8 @@ impl Terms {
         let most = |sweep: &Sweep| sweep.connections.iter().copied().max().unwrap_or(1);
         let connections = of_all(study, request.connections, "connections", most)?;
         let warmup_ns = of_all(study, request.warmup_ns, "warmup", |sweep| sweep.warmup_ns)?;
-        Ok(Self { rule, starts, connections, warmup_ns, duration_ns, arrivals })
+        let agents = request.fleet.as_ref().map_or(0, |fleet| fleet.agents.len());
+        Ok(Self { rule, starts, connections, warmup_ns, duration_ns, arrivals, agents })
     }
 
     pub(super) fn rule(&self, lowest_per_s: u32) -> CapacityRule {
@@ -88,7 +91,10 @@ impl Terms {
     /// The name of the folder of a search: another rule, load or version of the study has another one.
     pub(super) fn folder(&self, rule: &CapacityRule, study_fingerprint: &str) -> String {
         let Self { connections, warmup_ns, duration_ns, arrivals, .. } = self;
-        let whole = format!("{rule:?} {connections} {warmup_ns} {duration_ns} {arrivals:?} {study_fingerprint}");
+        let mut whole = format!("{rule:?} {connections} {warmup_ns} {duration_ns} {arrivals:?} {study_fingerprint}");
+        if self.agents > 0 {
+            whole += &format!(" {} agents", self.agents);
+        }
         let mark = &plan::fingerprint(&whole)[..12];
         let at_most = duration_text(rule.at_most_ns).replace(' ', "").replace('µ', "u");
         format!("p{}-{at_most}-c{connections}-{mark}", rule.percentile)

@@ -2,14 +2,15 @@
 
 use std::collections::BTreeMap;
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
+use perbuck_core::run_record::HostRecord;
 use perbuck_database::secret::Secret;
 use perbuck_fleet::{Channel, Clock, Received, Token, accept};
-use perbuck_load::executor::Coordinator;
+use perbuck_load::executor::{Coordinator, WorkerOutcome};
 use perbuck_load::observer::{Observer, Unobserved};
 use perbuck_load::recorder::Second;
 use perbuck_load::stop::StopToken;
@@ -27,6 +28,8 @@ use crate::stage::{Stage, stages_of};
 
 /// How often a wait looks for a request to stop.
 const LOOK: Duration = Duration::from_millis(5);
+/// So many connections at once may be about to prove that they know the token.
+const HANDSHAKES: usize = 16;
 /// How often it looks for a coordinator that connects.
 const ACCEPT: Duration = Duration::from_millis(50);
 
@@ -61,28 +64,48 @@ pub fn serve(
     listening(listener.local_addr().map_err(cannot)?);
     let ahead = options.clock_ahead_ns;
     let clock: Clock = Arc::new(move || steady_ns() + ahead);
-    let busy = Arc::new(AtomicBool::new(false));
+    let (busy, handshakes) = (AtomicBool::new(false), AtomicUsize::new(0));
     let (arrived, arrivals) = std::sync::mpsc::channel();
-    while !stop.requested() {
-        progress.passing("waiting for a coordinator");
-        if let Ok((stream, from)) = listener.accept() {
-            // Each on a thread of its own: one that says nothing keeps no other one waiting.
-            let (token, clock, busy, arrived) = (options.token.clone(), clock.clone(), busy.clone(), arrived.clone());
-            thread::spawn(move || drop(arrived.send((from, agreed(&stream, &token, clock, &busy)))));
-        }
-        while let Ok((from, agreed)) = arrivals.try_recv() {
-            match agreed {
-                Ok(channel) => {
+    // On threads of their own, so that one that comes while another is served is told so, and one that says nothing keeps no other waiting.
+    thread::scope(|scope| {
+        let (busy, handshakes, clock) = (&busy, &handshakes, &clock);
+        scope.spawn(move || {
+            while !stop.requested() {
+                let Ok((stream, from)) = listener.accept() else {
+                    thread::sleep(ACCEPT);
+                    continue;
+                };
+                // Beyond so many at once a connection is closed unheard.
+                if handshakes.fetch_add(1, Ordering::AcqRel) >= HANDSHAKES {
+                    handshakes.fetch_sub(1, Ordering::AcqRel);
+                    continue;
+                }
+                let arrived = arrived.clone();
+                let meet = move || {
+                    let agreed = agreed(&stream, &options.token, clock.clone(), busy);
+                    handshakes.fetch_sub(1, Ordering::AcqRel);
+                    // Where the agent ends meanwhile, so does the connection.
+                    drop(arrived.send((from, agreed)));
+                };
+                if thread::Builder::new().spawn_scoped(scope, meet).is_err() {
+                    handshakes.fetch_sub(1, Ordering::AcqRel);
+                }
+            }
+        });
+        while !stop.requested() {
+            progress.passing("waiting for a coordinator");
+            match arrivals.recv_timeout(ACCEPT) {
+                Ok((from, Ok(channel))) => {
                     progress.line(&format!("coordinator {from} has come"));
                     let ended = Served { channel: &channel, options, progress, stop }.run();
                     progress.line(&format!("coordinator {from} has gone: {ended}"));
                     busy.store(false, Ordering::Release);
                 }
-                Err(why) => progress.alert(&format!("{from} was refused: {why}")),
+                Ok((from, Err(why))) => progress.alert(&format!("{from} was refused: {why}")),
+                Err(_) => {}
             }
         }
-        thread::sleep(ACCEPT);
-    }
+    });
     Ok(())
 }
 
@@ -113,7 +136,7 @@ struct Served<'a> {
 impl Served<'_> {
     /// Until it is gone; returns why.
     fn run(&mut self) -> String {
-        let (mut stages, trial_stop) = (Stages::new(), StopToken::default());
+        let mut stages = Stages::new();
         loop {
             if self.stop.requested() {
                 return "this agent was stopped".to_owned();
@@ -121,10 +144,10 @@ impl Served<'_> {
             let order = self.channel.receive(LOOK);
             let silent = self.channel.silent_for();
             let answer = match order {
-                Received::Message(Order::Study(order)) => match self.prepared(&order, &trial_stop) {
-                    Ok(made) => {
+                Received::Message(Order::Study(order)) => match self.prepared(&order) {
+                    Ok((made, shared_with_server)) => {
                         stages = made;
-                        Answer::Prepared(perbuck_observe::host())
+                        Answer::Prepared(HostRecord { shared_with_server, ..perbuck_observe::host() })
                     }
                     Err(error) => Answer::Failed(error.to_string()),
                 },
@@ -176,25 +199,26 @@ impl Served<'_> {
     }
 
     /// Reads the study, and looks whether each contender can be reached from here.
-    fn prepared(&mut self, order: &StudyOrder, stop: &StopToken) -> Result<Stages, LabError> {
+    fn prepared(&mut self, order: &StudyOrder) -> Result<(Stages, bool), LabError> {
         let registry = self.options.registry;
         let inputs = self.read(order)?;
-        let mut all = Stages::new();
+        let (mut all, mut shared) = (Stages::new(), false);
         for (contender, own) in inputs.study.contenders.iter().zip(&inputs.targets) {
             let Some(reached) = order.reached.get(&contender.name) else { continue };
             let password = Secret::new(reached.password.clone());
             let private = reached.address.as_ref().map(|text| registry.target(text)).transpose();
             let private = private.map_err(|p| LabError::failed(p.message, p.help))?;
             let Some(target) = private.as_ref().or(own.as_ref()) else { return Err(crate::stage::no_target(contender)) };
-            let stages = stages_of(&inputs, contender, (target, &password), stop)?;
+            let stages = stages_of(&inputs, contender, (target, &password), self.stop)?;
             if let Some(stage) = stages.first() {
                 stage.server.reach().map_err(|e| LabError::target(&contender.name, &e))?;
+                shared |= stage.server.facts()?.on_this_machine;
             }
             let names = inputs.study.workloads.iter().map(|workload| (contender.name.clone(), workload.name.clone()));
             all.extend(names.zip(stages));
         }
         self.progress.line(&format!("ready for study {}", inputs.study.name));
-        Ok(all)
+        Ok((all, shared))
     }
 
     /// Inserts what is missing of the new records of a share.
@@ -236,8 +260,7 @@ impl Served<'_> {
         let missed = opens_ns.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(0, |(_, missed)| missed);
         Ok(match ended {
             Ok(workers) => Answer::Ended(Box::new(ShareReport {
-                workers,
-                start_missed_ns: missed,
+                start_missed_ns: missed.max(workers.iter().map(WorkerOutcome::began_late_ns).max().unwrap_or_default()),
                 user_ns: sampler.own.user_ns,
                 system_ns: sampler.own.system_ns,
                 peak_memory_bytes: perbuck_observe::peak_memory_bytes(),
@@ -245,6 +268,7 @@ impl Served<'_> {
                 as_text: stage.server.text_fallbacks() - text_before,
                 sent: stage.server.sent() - sent_before,
                 new_records: stage.trials.new_records(order.spec.share),
+                workers,
             })),
             Err(RunError::Interrupted) => Answer::Stopped,
             Err(error) => Answer::Failed(LabError::trial(&stage.title, &error).to_string()),
@@ -276,7 +300,10 @@ impl Ear<'_> {
             if gone.is_none() && !of_agent.requested() {
                 gone = self.hear();
             } else {
-                // Nothing of the share counts any more.
+                // Nothing of the share counts any more; who still writes to a coordinator that is gone need not wait for it.
+                if gone.is_some() {
+                    self.channel.close();
+                }
                 (self.stop.stops()..2).for_each(|_| self.stop.request());
                 thread::sleep(LOOK);
             }

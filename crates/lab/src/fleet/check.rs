@@ -39,7 +39,7 @@ pub struct FleetCheck {
 }
 
 impl Fleet {
-    /// Measures each agent and the network to it; all at the same time, as they will work.
+    /// Measures the network to each agent, then what all of them can drive at the same time, as they will work.
     ///
     /// # Errors
     /// An agent that is lost or refuses, or a study without a workload that can be simulated.
@@ -99,6 +99,7 @@ fn simulated(inputs: &Inputs) -> Result<(String, TrialSpec), LabError> {
     let spec = TrialSpec {
         load: closed,
         phases: Vec::new(),
+        max_events: None,
         warmup_ns: CEILING_NS / 4,
         duration_ns: CEILING_NS,
         ..trial::spec(&inputs.study, &key)

@@ -31,9 +31,12 @@ impl Fleet {
         for (number, member) in (0..).zip(&there) {
             let share = Share { number, of };
             let (contender, workload) = (task.key.contender.clone(), task.key.workload.clone());
-            member.shared().fill(FillOrder { contender, workload, share, up_to })?;
+            // Of one that is gone the answer says so.
+            let _ = member.shared().fill(FillOrder { contender, workload, share, up_to });
         }
-        there.iter().try_for_each(|member| member.shared().filled(stop).map(drop))
+        // All answers are taken: one that is left would be that of the next trial.
+        let answers: Vec<Result<u64, RunError>> = there.iter().map(|member| member.shared().filled(stop)).collect();
+        answers.into_iter().try_for_each(|answer| answer.map(drop))
     }
 }
 

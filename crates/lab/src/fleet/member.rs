@@ -33,6 +33,7 @@ pub(super) struct Member {
     pub(super) name: String,
     shared: Arc<Shared>,
     host: HostRecord,
+    stop: StopToken,
 }
 
 /// What its trials need.
@@ -81,9 +82,15 @@ impl Shared {
 }
 
 impl Member {
-    pub(super) fn new(name: String, channel: Channel) -> Self {
+    pub(super) fn new(name: String, channel: Channel, stop: StopToken) -> Self {
         let shared = Shared { name: name.clone(), channel, host: Mutex::default(), lost: Mutex::default() };
-        Self { name, shared: Arc::new(shared), host: HostRecord::default() }
+        Self { name, shared: Arc::new(shared), host: HostRecord::default(), stop }
+    }
+
+    /// It is lost, and why; a later reason takes the place of an earlier one.
+    pub(super) fn lose(&self, why: &str) {
+        self.shared.lost.lock().unwrap_or_else(PoisonError::into_inner).take();
+        self.shared.loses(why);
     }
 
     /// Why it is lost, if it is.
@@ -148,6 +155,7 @@ impl Member {
                 Received::Message(answer) => return Ok(answer),
                 Received::Closed(why) => return Err(self.gone(&why)),
                 Received::Nothing if self.shared.channel.silent_for() > SILENT => return Err(self.gone("it fell silent")),
+                Received::Nothing if self.stop.requested() => return Err(LabError::interrupted()),
                 Received::Nothing => {}
             }
         }
@@ -261,12 +269,18 @@ impl<'a> Sharing<'a> {
             workers: report.workers.len() as u32,
             clock_offset_ns: offset.ns,
             clock_error_ns: offset.error_ns.unsigned_abs(),
+            clock_drift_ns: self.agent.channel.offset().map_or(0, |at_end| at_end.ns - offset.ns),
             start_missed_ns: report.start_missed_ns,
             user_ns: report.user_ns,
             system_ns: report.system_ns,
             peak_memory_bytes: report.peak_memory_bytes,
         };
-        let ShareReport { flags, as_text, sent, new_records, .. } = report;
+        let ShareReport { as_text, sent, new_records, .. } = report;
+        let named = |flag: Flag| match flag {
+            Flag::Throttled { why } => Flag::Throttled { why: format!("agent {}: {why}", self.agent.name) },
+            other => other,
+        };
+        let flags = report.flags.into_iter().map(named).collect();
         let seen = Seen { number: share.number, record, flags, as_text, sent, new_records };
         self.reports.lock().unwrap_or_else(PoisonError::into_inner).push(seen);
         report.workers
@@ -282,6 +296,7 @@ impl Agent for Sharing<'_> {
                 Received::Message(Answer::Ready) => signals.ready(),
                 Received::Message(Answer::Second(second)) => signals.second(*second),
                 Received::Message(Answer::Ended(report)) => return Ok(self.ended(*report)),
+                Received::Message(Answer::Stopped) if self.stops == 0 => return Err(self.lost("it was stopped")),
                 Received::Message(Answer::Stopped) => return Err(RunError::Interrupted),
                 Received::Message(Answer::Failed(why)) => {
                     return Err(RunError::Agent(format!("agent {}: {why}", self.agent.name)));

@@ -9,13 +9,16 @@ mod fill;
 mod member;
 mod messages;
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
+use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use perbuck_core::run_record::{AgentRecord, Flag, STARTS_TOGETHER_NS, starts_apart_ns};
+use perbuck_database::registry::AnyTarget;
 use perbuck_database::secret::Secret;
+use perbuck_database::server::ServerTarget;
 use perbuck_fleet::Clock;
 use perbuck_load::executor::Agent;
 use perbuck_load::observer::Observer;
@@ -40,6 +43,8 @@ pub use perbuck_fleet::Token;
 const LEAD: Duration = Duration::from_millis(200);
 /// How often a lost agent is looked for.
 const LOOK: Duration = Duration::from_secs(1);
+/// How often a study that goes on without a lost agent looks for it: reaching a machine that is away takes seconds.
+const LOOK_FOR_LOST: Duration = Duration::from_secs(60);
 
 /// Where the agents are, and what happens without one of them.
 #[derive(Debug, Clone)]
@@ -59,17 +64,26 @@ pub struct Fleet {
     members: RefCell<Vec<Member>>,
     /// What they were told last: one that comes back is told it again.
     study: RefCell<Option<StudyOrder>>,
+    /// When lost agents were looked for.
+    looked: Cell<Instant>,
+    stop: StopToken,
 }
 
 impl Fleet {
-    /// Reaches all of them.
+    /// Reaches all of them, for trials of which none has fewer connections than that.
     ///
     /// # Errors
-    /// One that is not there, or does not agree.
-    pub fn gather(options: &FleetOptions) -> Result<Self, LabError> {
+    /// One that is not there, or does not agree; more agents than connections.
+    pub fn gather(options: &FleetOptions, fewest: u32, stop: &StopToken) -> Result<Self, LabError> {
+        if options.agents.len() > fewest as usize {
+            let (plural, agents) = (if fewest == 1 { "" } else { "s" }, options.agents.len());
+            let message = format!("a trial has {fewest} connection{plural}, too few for {agents} agents");
+            return Err(LabError::usage(message, "name fewer agents, or give every point more connections"));
+        }
         let clock: Clock = Arc::new(steady_ns);
-        let members = options.agents.iter().map(|name| reach(name, options, &clock)).collect::<Result<_, _>>()?;
-        Ok(Self { options: options.clone(), clock, members: RefCell::new(members), study: RefCell::default() })
+        let members = options.agents.iter().map(|name| reach(name, options, &clock, stop)).collect::<Result<_, _>>()?;
+        let (members, study, looked) = (RefCell::new(members), RefCell::default(), Cell::new(Instant::now()));
+        Ok(Self { options: options.clone(), clock, members, study, looked, stop: stop.clone() })
     }
 
     /// Tells all of them what is measured, and where.
@@ -92,21 +106,46 @@ impl Fleet {
                 let message = format!("contender `{}` is {}, which agents cannot reach", contender.name, target.address());
                 return Err(LabError::usage(message, "run it without --agents, or give it a database with an address"));
             }
+            self.others_reach(&contender.name, target)?;
             let address = private.map(|_| target.address());
             reached.insert(contender.name.clone(), Reached { address, password: password.bytes().to_vec() });
         }
         let (name, text, prices) = (inputs.name.clone(), inputs.text.clone(), inputs.prices.clone());
         let order = StudyOrder { name, text, prices, reached };
         for member in self.members.borrow_mut().iter_mut().filter(|m| m.lost().is_none()) {
-            member.prepare(&order)?;
-            progress.line(&format!("agent {}: {}", member.name, member.machine()));
+            match member.prepare(&order) {
+                Ok(()) => progress.line(&format!("agent {}: {}", member.name, member.machine())),
+                Err(error) if error.kind() == ErrorKind::AgentLost => member.lose(error.words().0),
+                Err(error) => return Err(error),
+            }
         }
         self.study.replace(Some(order));
-        Ok(())
+        self.regroup(&self.stop, progress)
+    }
+
+    /// Makes sure that a server of this machine's loopback address is only given to agents of this machine.
+    fn others_reach(&self, contender: &str, target: &AnyTarget) -> Result<(), LabError> {
+        let is_here = |host: &str| host == "localhost" || host.parse::<IpAddr>().is_ok_and(|ip| ip.to_canonical().is_loopback());
+        let host = |address: &String| address.rsplit_once(':').map_or("", |(host, _)| host).trim_matches(['[', ']']).to_owned();
+        let server = target.server().map(ServerTarget::addresses).unwrap_or_default();
+        let elsewhere = self.options.agents.iter().find(|agent| !is_here(&host(agent)));
+        match (server.iter().find(|address| is_here(&host(address))), elsewhere) {
+            (Some(server), Some(agent)) => {
+                let message = format!(
+                    "contender `{contender}` is at {server}, an address of this machine alone, and agent {agent} is elsewhere"
+                );
+                Err(LabError::usage(message, "give it an address that the agents' machines reach"))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Has the load of a trial applied, each agent its share.
     pub(crate) fn run(&self, task: &Task<'_>, stop: &StopToken, observer: &mut dyn Observer) -> Result<Applied, RunError> {
+        // One that came back since takes part again.
+        if self.looked.get().elapsed() > LOOK_FOR_LOST && self.members.borrow().iter().any(|m| m.lost().is_some()) {
+            self.look();
+        }
         let members = self.members.borrow();
         let there: Vec<&Member> = members.iter().filter(|m| m.lost().is_none()).collect();
         let (of, connections) = (there.len() as u32, task.spec.connections);
@@ -177,21 +216,27 @@ impl Fleet {
     fn look(&self) {
         let study = self.study.borrow();
         for member in self.members.borrow_mut().iter_mut().filter(|m| m.lost().is_some()) {
-            let Ok(mut back) = reach(&member.name, &self.options, &self.clock) else { continue };
-            if study.as_ref().is_none_or(|order| back.prepare(order).is_ok()) {
-                *member = back;
+            let back = reach(&member.name, &self.options, &self.clock, &self.stop).and_then(|mut back| {
+                study.as_ref().map_or(Ok(()), |order| back.prepare(order))?;
+                Ok(back)
+            });
+            match back {
+                Ok(back) => *member = back,
+                // What keeps it away now is what the user can mend.
+                Err(error) => member.lose(error.words().0),
             }
         }
+        self.looked.set(Instant::now());
     }
 }
 
-fn reach(name: &str, options: &FleetOptions, clock: &Clock) -> Result<Member, LabError> {
+fn reach(name: &str, options: &FleetOptions, clock: &Clock, stop: &StopToken) -> Result<Member, LabError> {
     let reached = perbuck_fleet::reach(name, &options.token, clock.clone());
     let channel = reached.map_err(|e| {
         let help = "start it there with `perbuck agent`, and give both the same token";
         LabError::new(ErrorKind::Target, format!("agent {name}: {e}"), help)
     })?;
-    Ok(Member::new(name.to_owned(), channel))
+    Ok(Member::new(name.to_owned(), channel, stop.clone()))
 }
 
 /// The remark on agents that did not start together.
