@@ -257,7 +257,12 @@ fn wrong_tokens_addresses_and_databases_are_named() {
     // The same agent twice: the second time it is busy.
     desk.write("s.toml", &study("mysql://root@127.0.0.1:1/none", READ_ONLY, &sweep(1, "1s")));
     let busy = desk.perbuck(&["fleet", "check", "s.toml", "--agents", &two, "--token-file", "token"]);
-    assert!(busy.code == Some(3) && busy.err.contains("it serves another coordinator"), "{busy:#?}");
+    assert!(
+        busy.code == Some(3)
+            && busy.err.contains("this agent serves another coordinator")
+            && busy.err.contains("name another agent"),
+        "{busy:#?}"
+    );
     let taken = desk.perbuck(&["agent", "--listen", agent, "--token-file", "token"]);
     assert!(taken.code == Some(2) && taken.err.contains(agent) && taken.err.contains("--listen"), "{taken:#?}");
     // The token is in no argument and no variable of the agent.

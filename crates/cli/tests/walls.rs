@@ -16,6 +16,10 @@ const ROOM: [&str; 6] =
 const TIKV: [&str; 7] =
     ["perbuck-core", "perbuck-database", "perbuck-event", "perbuck-grpc", "perbuck-load", "perbuck-net", "perbuck-tikv-server"];
 
+/// What the benchmarks use; the databases are of their tests alone, which compare statements.
+const WORKLOADS: [&str; 7] =
+    ["perbuck-core", "perbuck-database", "perbuck-load", "perbuck-mysql", "perbuck-postgres", "perbuck-sqlite", "perbuck-tikv"];
+
 /// What the benchmark of the engine measures.
 const BENCHMARK: [&str; 6] =
     ["perbuck-core", "perbuck-database", "perbuck-event", "perbuck-load", "perbuck-mysql", "perbuck-workloads"];
@@ -45,19 +49,7 @@ const MAY_USE: [(&str, &[&str]); 27] = [
     ("perbuck-postgres", &ROOM),
     ("perbuck-sqlite", &ROOM),
     ("perbuck-tikv", &TIKV),
-    // The databases are of its tests alone, which compare statements.
-    (
-        "perbuck-workloads",
-        &[
-            "perbuck-core",
-            "perbuck-database",
-            "perbuck-load",
-            "perbuck-mysql",
-            "perbuck-postgres",
-            "perbuck-sqlite",
-            "perbuck-tikv",
-        ],
-    ),
+    ("perbuck-workloads", &WORKLOADS),
     (
         "perbuck-lab",
         &[

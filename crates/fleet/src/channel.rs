@@ -20,6 +20,9 @@ const LONGEST: usize = 256 << 20;
 /// Length and kind.
 pub(crate) const HEAD: usize = 5;
 
+/// How a connection ends that is not cut.
+const CLOSED: &str = "the other side closed the connection";
+
 const MESSAGE: u8 = 0;
 const ASK: u8 = 1;
 const ANSWER: u8 = 2;
@@ -83,16 +86,16 @@ impl Channel {
         });
         let (send, messages) = mpsc::channel();
         let reader = shared.clone();
-        thread::spawn(move || {
-            let ended = reader.read(reading, rest, &send);
-            reader.end(&ended.map_or_else(|e| e.to_string(), |()| "the other side closed the connection".to_owned()));
+        thread::spawn(move || match reader.read(reading, rest, &send) {
+            Ok(()) => reader.end(CLOSED),
+            Err(error) => reader.failed(&error),
         });
         let pulse = shared.clone();
         thread::spawn(move || {
             while !pulse.closed.load(Ordering::Relaxed) {
                 let now = (pulse.clock)().to_be_bytes();
-                if let Err(e) = pulse.wire.send(&frame(ASK, &now)) {
-                    pulse.end(&e.to_string());
+                if let Err(error) = pulse.wire.send(&frame(ASK, &now)) {
+                    pulse.failed(&error);
                 }
                 thread::sleep(PULSE);
             }
@@ -106,7 +109,7 @@ impl Channel {
     /// The connection has ended.
     pub fn send(&self, message: &impl Serialize) -> io::Result<()> {
         let payload = serde_json::to_vec(message)?;
-        self.shared.wire.send(&frame(MESSAGE, &payload)).inspect_err(|e| self.shared.end(&e.to_string()))
+        self.shared.wire.send(&frame(MESSAGE, &payload)).inspect_err(|error| self.shared.failed(error))
     }
 
     /// The next message, waited for that long at most. One that cannot be read ends the connection: the other side speaks another protocol.
@@ -136,6 +139,11 @@ impl Channel {
         self.shared.trips.lock().unwrap_or_else(PoisonError::into_inner).best((self.shared.clock)())
     }
 
+    /// The shortest of the last round trips.
+    pub fn round_trip(&self) -> Option<Duration> {
+        self.shared.trips.lock().unwrap_or_else(PoisonError::into_inner).shortest()
+    }
+
     /// Ends the connection; the other side hears of it.
     pub fn close(&self) {
         self.shared.end("this side closed the connection");
@@ -149,6 +157,12 @@ impl Drop for Channel {
 }
 
 impl Shared {
+    /// Ends by an error of the socket. Who writes to a side that has closed may meet that before the reader does.
+    fn failed(&self, error: &io::Error) {
+        use io::ErrorKind::{BrokenPipe, ConnectionReset};
+        if matches!(error.kind(), BrokenPipe | ConnectionReset) { self.end(CLOSED) } else { self.end(&error.to_string()) }
+    }
+
     fn end(&self, why: &str) {
         if !self.closed.swap(true, Ordering::Relaxed) {
             why.clone_into(&mut self.why.lock().unwrap_or_else(PoisonError::into_inner));

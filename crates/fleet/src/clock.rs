@@ -3,6 +3,7 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Round trips that are kept; older ones are of no use, because clocks drift.
 const KEPT: usize = 64;
@@ -34,6 +35,12 @@ impl Trips {
             self.0.pop_front();
         }
         self.0.push_back((back, Offset { ns: there - (sent + half), error_ns: half + 1 }));
+    }
+
+    /// The shortest of them: twice the error that it left.
+    pub(crate) fn shortest(&self) -> Option<Duration> {
+        let least = self.0.iter().map(|(_, offset)| offset.error_ns).min()?;
+        Some(Duration::from_nanos(2 * least.unsigned_abs()))
     }
 
     /// The best of them at this time: the clocks may have drifted since.

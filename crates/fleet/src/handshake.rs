@@ -3,7 +3,7 @@
 
 use std::fmt;
 use std::io;
-use std::net::{Shutdown, TcpStream, ToSocketAddrs};
+use std::net::{TcpStream, ToSocketAddrs};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -19,7 +19,7 @@ use crate::PROTOCOL;
 use crate::channel::{Channel, first_frame, frame};
 use crate::clock::Clock;
 use crate::token::Token;
-use crate::wire::{Halves, Reading, Wire};
+use crate::wire::{Reading, Wire};
 
 /// How long the other side may take for each step.
 const LIMIT: Duration = Duration::from_secs(5);
@@ -76,7 +76,7 @@ enum Word {
 
 /// Which side this process is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Side {
+pub(crate) enum Side {
     Coordinator,
     Agent,
 }
@@ -89,7 +89,7 @@ pub fn reach(address: &str, token: &Token, clock: Clock) -> Result<Channel, Flee
     let mut last = io::Error::new(io::ErrorKind::NotFound, "the name has no address");
     for one in address.to_socket_addrs()? {
         match TcpStream::connect_timeout(&one, LIMIT) {
-            Ok(stream) => return agree(Side::Coordinator, halves(&stream)?, Some(&stream), token, clock, || Ok(())),
+            Ok(stream) => return agree(Side::Coordinator, &stream, token, clock, || Ok(())),
             Err(error) => last = error,
         }
     }
@@ -106,43 +106,21 @@ pub fn accept(
     clock: Clock,
     free: impl FnOnce() -> Result<(), String>,
 ) -> Result<Channel, FleetError> {
-    agree(Side::Agent, halves(stream)?, Some(stream), token, clock, free)
-}
-
-/// Agrees over the halves of any stream, such as the pipes of `ssh`; `coordinator` says which side this is.
-///
-/// # Errors
-/// They do not agree.
-pub fn over(halves: Halves, coordinator: bool, token: &Token, clock: Clock) -> Result<Channel, FleetError> {
-    let side = if coordinator { Side::Coordinator } else { Side::Agent };
-    agree(side, halves, None, token, clock, || Ok(()))
-}
-
-fn halves(stream: &TcpStream) -> io::Result<Halves> {
-    stream.set_nodelay(true)?;
-    let close = stream.try_clone()?;
-    Ok(Halves {
-        read: Box::new(stream.try_clone()?),
-        write: Box::new(stream.try_clone()?),
-        // It may be closed already, by the other side.
-        close: Box::new(move || drop(close.shutdown(Shutdown::Both))),
-    })
+    agree(Side::Agent, stream, token, clock, free)
 }
 
 fn agree(
     side: Side,
-    halves: Halves,
-    socket: Option<&TcpStream>,
+    socket: &TcpStream,
     token: &Token,
     clock: Clock,
     free: impl FnOnce() -> Result<(), String>,
 ) -> Result<Channel, FleetError> {
-    if let Some(socket) = socket {
-        socket.set_read_timeout(Some(LIMIT))?;
-        // Also later: a side that takes no bytes for so long is lost.
-        socket.set_write_timeout(Some(LIMIT))?;
-    }
-    let (wire, reading) = Wire::new(tls(side)?, halves);
+    socket.set_nodelay(true)?;
+    socket.set_read_timeout(Some(LIMIT))?;
+    // Also later: a side that takes no bytes for so long is lost.
+    socket.set_write_timeout(Some(LIMIT))?;
+    let (wire, reading) = Wire::new(tls(side)?, socket)?;
     let mut talk = Talk { until: Instant::now() + LIMIT, wire, reading, bytes: Vec::new() };
     let agreed = match side {
         Side::Coordinator => talk.as_coordinator(token),
@@ -153,9 +131,7 @@ fn agree(
         return Err(error);
     }
     // From now on a pulse tells whether the other side is there.
-    if let Some(socket) = socket {
-        socket.set_read_timeout(None)?;
-    }
+    socket.set_read_timeout(None)?;
     Ok(Channel::new(talk.wire, talk.reading, talk.bytes, clock))
 }
 
@@ -242,7 +218,7 @@ impl Talk {
     }
 }
 
-fn tls(side: Side) -> io::Result<Connection> {
+pub(crate) fn tls(side: Side) -> io::Result<Connection> {
     let provider = Arc::new(ring::default_provider());
     match side {
         Side::Coordinator => {

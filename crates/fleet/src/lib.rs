@@ -11,9 +11,8 @@ mod wire;
 
 pub use channel::{Channel, Received};
 pub use clock::{Clock, Offset};
-pub use handshake::{FleetError, accept, over, reach};
+pub use handshake::{FleetError, accept, reach};
 pub use token::Token;
-pub use wire::Halves;
 
 /// The version of the protocol. Two programs that do not speak the same one refuse each other.
 pub const PROTOCOL: u32 = 1;

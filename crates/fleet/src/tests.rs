@@ -1,10 +1,12 @@
 //! Two sides over real sockets.
 
+use std::io::Write;
 use std::net::{TcpListener, TcpStream};
 use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use crate::handshake::{Side, tls};
 use crate::*;
 
 const SECRET: &str = "0123456789abcdef0123456789abcdef";
@@ -103,12 +105,32 @@ fn a_side_that_goes_is_heard_of_and_one_that_is_no_perbuck_too() {
     let address = listener.local_addr().unwrap().to_string();
     let other = thread::spawn(move || {
         let (mut stream, _) = listener.accept().unwrap();
-        std::io::Write::write_all(&mut stream, b"HTTP/1.1 400 Bad Request\r\n\r\n").unwrap();
+        stream.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n").unwrap();
         stream
     });
     assert!(matches!(reach(&address, &token(SECRET), ahead(0)), Err(FleetError::Unreachable(_))));
     drop(other.join());
     assert!(matches!(reach(&address, &token(SECRET), ahead(0)), Err(FleetError::Unreachable(_))));
+}
+
+#[test]
+fn bytes_after_the_end_of_tls_are_no_endless_work() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let agent = thread::spawn(move || {
+        let (stream, _) = listener.accept().unwrap();
+        accept(&stream, &token(SECRET), ahead(0), || Ok(())).err()
+    });
+    let (mut socket, mut tls) = (TcpStream::connect(address).unwrap(), tls(Side::Coordinator).unwrap());
+    while tls.is_handshaking() {
+        tls.complete_io(&mut socket).unwrap();
+    }
+    tls.send_close_notify();
+    tls.complete_io(&mut socket).unwrap();
+    socket.write_all(b"more").unwrap();
+    let began = Instant::now();
+    assert!(matches!(agent.join().unwrap(), Some(FleetError::Unreachable(_))));
+    assert!(began.elapsed() < LONG);
 }
 
 #[test]

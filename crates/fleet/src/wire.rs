@@ -1,7 +1,7 @@
-//! TLS over any two halves of a byte stream: a socket's, or the pipes of `ssh`. rustls does the cryptography; here are the locks by which one
-//! thread reads while others write.
+//! TLS over a socket. rustls does the cryptography; here are the locks by which one thread reads while others write.
 
 use std::io::{self, Read, Write};
+use std::net::{Shutdown, TcpStream};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rustls::Connection;
@@ -13,25 +13,15 @@ const READ: usize = 64 * 1024;
 pub(crate) struct Wire {
     tls: Mutex<Connection>,
     /// Locked before `tls`, and held while bytes leave, so that records keep their order.
-    out: Mutex<Box<dyn Write + Send>>,
-    /// Ends both directions at once.
-    close: Box<dyn Fn() + Send + Sync>,
+    out: Mutex<TcpStream>,
+    /// To end both directions at once, also while another thread waits for them.
+    socket: TcpStream,
 }
 
 /// What receives, on one thread.
 pub(crate) struct Reading {
-    bytes: Box<dyn Read + Send>,
+    socket: TcpStream,
     room: Vec<u8>,
-}
-
-/// The two halves of a stream, and what ends it.
-pub struct Halves {
-    /// Comes in.
-    pub read: Box<dyn Read + Send>,
-    /// Goes out.
-    pub write: Box<dyn Write + Send>,
-    /// Ends both at once, also while another thread waits for them.
-    pub close: Box<dyn Fn() + Send + Sync>,
 }
 
 fn held<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -40,10 +30,10 @@ fn held<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Wire {
-    pub(crate) fn new(mut tls: Connection, halves: Halves) -> (Self, Reading) {
+    pub(crate) fn new(mut tls: Connection, socket: &TcpStream) -> io::Result<(Self, Reading)> {
         tls.set_buffer_limit(None);
-        let wire = Self { tls: Mutex::new(tls), out: Mutex::new(halves.write), close: halves.close };
-        (wire, Reading { bytes: halves.read, room: vec![0; READ] })
+        let wire = Self { tls: Mutex::new(tls), out: Mutex::new(socket.try_clone()?), socket: socket.try_clone()? };
+        Ok((wire, Reading { socket: socket.try_clone()?, room: vec![0; READ] }))
     }
 
     /// Sends these bytes, and whatever TLS itself has to say.
@@ -66,7 +56,7 @@ impl Wire {
 
     /// Appends what has come in; false at the end. Before the handshake is done there may be nothing to append.
     pub(crate) fn receive(&self, reading: &mut Reading, plain: &mut Vec<u8>) -> io::Result<bool> {
-        let count = reading.bytes.read(&mut reading.room)?;
+        let count = reading.socket.read(&mut reading.room)?;
         let mut sealed = reading.room.get(..count).unwrap_or_default();
         let answers = {
             let mut tls = held(&self.tls);
@@ -99,6 +89,7 @@ impl Wire {
     }
 
     pub(crate) fn close(&self) {
-        (self.close)();
+        // The other side may have closed it before.
+        let _ = self.socket.shutdown(Shutdown::Both);
     }
 }

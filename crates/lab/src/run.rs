@@ -85,30 +85,15 @@ fn whole(inputs: &Inputs, options: &RunOptions, progress: &mut dyn Progress, sto
     let (mut live, time) = (Live::new(store.root()), TimeLeft::new(Estimate::of(inputs)));
     live.say(Event::Began { trials: plan.len(), on_disk });
     let (ensured, told, began) = (BTreeSet::new(), BTreeSet::new(), Instant::now());
-    let mut run = Run {
-        store: &store,
-        id,
-        of: plan.len(),
-        looks,
-        left: Ahead::of(&inputs.study, missing.iter().map(|(_, key)| *key)),
-        ensured,
-        told,
-        progress,
-        live,
-        time,
-        began,
-    };
+    let left = Ahead::of(&inputs.study, missing.iter().map(|(_, key)| *key));
+    let mut run = Run { store: &store, id, of: plan.len(), looks, left, ensured, told, progress, live, time, began };
     // Where nothing is missing, the data are still to be checked.
     let mut deployments: Vec<&[(usize, &TrialKey)]> = missing.chunk_by(|a, b| a.1.deployment() == b.1.deployment()).collect();
     if deployments.is_empty() {
         deployments.push(&[]);
     }
     run.live.say(Event::Doing { text: "looking at the servers".to_owned() });
-    let fleet = options.fleet.as_ref().filter(|_| !missing.is_empty()).map(|fleet| {
-        let fewest = missing.iter().map(|(_, key)| key.connections).min().unwrap_or(1);
-        Fleet::gather(fleet, fewest, stop)
-    });
-    let fleet = fleet.transpose()?;
+    let fleet = gathered(options, &missing, stop)?;
     let passwords = stage::passwords(inputs, options.ask_password)?;
     let request = preflight::Request::of_trials(inputs, store.root());
     preflight::pass(inputs, request, &passwords, run.progress, stop)?;
@@ -133,6 +118,12 @@ fn whole(inputs: &Inputs, options: &RunOptions, progress: &mut dyn Progress, sto
     }
     store.mark_checked()?;
     Ok(store.root().to_owned())
+}
+
+/// The agents that are to apply these trials, if any.
+fn gathered(options: &RunOptions, missing: &[(usize, &TrialKey)], stop: &StopToken) -> Result<Option<Fleet>, LabError> {
+    let Some(fewest) = missing.iter().map(|(_, key)| key.connections).min() else { return Ok(None) };
+    options.fleet.as_ref().map(|fleet| Fleet::gather(fleet, fewest, stop)).transpose()
 }
 
 /// What was asked for, where all of it is there.

@@ -128,8 +128,13 @@ pub(crate) struct Applied {
 }
 
 impl Applied {
-    fn here(outcome: TrialOutcome) -> Self {
-        Self { outcome, agents: Vec::new(), flags: Vec::new(), as_text: 0, sent: 0, new_records: Vec::new() }
+    /// Has the load of a trial applied, by agents or by this process.
+    fn by(fleet: Option<&Fleet>, task: &Task<'_>, stop: &StopToken, observer: &mut dyn Observer) -> Result<Self, RunError> {
+        if let Some(fleet) = fleet {
+            return fleet.run(task, stop, observer);
+        }
+        let outcome = task.stage.trials.run(&task.spec, stop, observer)?;
+        Ok(Self { outcome, agents: Vec::new(), flags: Vec::new(), as_text: 0, sent: 0, new_records: Vec::new() })
     }
 }
 
@@ -167,12 +172,8 @@ pub fn run_watched(
     let (started_unix_ms, started_boot) = now();
     // A server tells its process best; one of several processes has the same parent.
     let mut sampler = Sampler::new(facts.local_pid.or(task.stage.holder), observer);
-    let applied = match context.fleet {
-        Some(fleet) => fleet.run(&task, stop, &mut sampler),
-        None => task.stage.trials.run(&spec, stop, &mut sampler).map(Applied::here),
-    };
-    let Applied { mut outcome, agents, flags: of_agents, as_text: by_agents, sent, new_records } =
-        applied.map_err(Failure::Run)?;
+    let applied = Applied::by(context.fleet, &task, stop, &mut sampler).map_err(Failure::Run)?;
+    let Applied { mut outcome, agents, flags: of_agents, as_text: by_agents, sent, new_records } = applied;
     // A server that is away by now takes nothing from what was measured before.
     let (work, unread) = seen(task.stage.server.work().map(Some))?;
     let work = work.unwrap_or_else(|| ServerWork::unknown(unread.unwrap_or_default()));

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use perbuck_core::run_record::HostRecord;
 use perbuck_database::secret::Secret;
-use perbuck_fleet::{Channel, Clock, Received, Token, accept};
+use perbuck_fleet::{Channel, Clock, FleetError, Received, Token, accept};
 use perbuck_load::executor::{Coordinator, WorkerOutcome};
 use perbuck_load::observer::{Observer, Unobserved};
 use perbuck_load::recorder::Second;
@@ -114,12 +114,16 @@ fn agreed(stream: &TcpStream, token: &Token, clock: Clock, busy: &AtomicBool) ->
     let mut mine = false;
     let agreed = accept(stream, token, clock, || {
         mine = !busy.swap(true, Ordering::AcqRel);
-        if mine { Ok(()) } else { Err("it serves another coordinator".to_owned()) }
+        if mine { Ok(()) } else { Err("this agent serves another coordinator".to_owned()) }
     });
     if agreed.is_err() && mine {
         busy.store(false, Ordering::Release);
     }
-    agreed.map_err(|e| e.to_string())
+    agreed.map_err(|e| match e {
+        // In this agent's own words.
+        FleetError::Refused(why) => why,
+        other => other.to_string(),
+    })
 }
 
 /// Contenders joined with workloads, by their names.

@@ -109,15 +109,13 @@ impl Member {
     /// Its machine, for people.
     pub(super) fn machine(&self) -> String {
         let HostRecord { arch, cpus, memory_bytes, .. } = &self.host;
-        let clock = self
-            .offset()
-            .map_or_else(String::new, |o| format!(", round trip {} µs", thousands(2 * o.error_ns.unsigned_abs() / 1000)));
+        let clock = format!(", round trip {} µs", thousands(self.round_trip_us()));
         format!("{arch}, {cpus} processors, {:.1} GiB{clock}", *memory_bytes as f64 / f64::from(1 << 30))
     }
 
     /// The shortest round trip, in microseconds.
     pub(super) fn round_trip_us(&self) -> u64 {
-        self.offset().map_or(0, |o| 2 * o.error_ns.unsigned_abs() / 1000)
+        self.shared.channel.round_trip().map_or(0, |trip| trip.as_micros() as u64)
     }
 
     /// Tells it the study; it looks whether it can drive it.
@@ -164,7 +162,7 @@ impl Member {
 
     /// That it answered something else.
     pub(super) fn other(&self) -> LabError {
-        self.gone("it answered what it was not asked")
+        self.gone(UNASKED)
     }
 
     fn gone(&self, why: &str) -> LabError {

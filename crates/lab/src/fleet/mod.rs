@@ -19,7 +19,7 @@ use perbuck_core::run_record::{AgentRecord, Flag, STARTS_TOGETHER_NS, starts_apa
 use perbuck_database::registry::AnyTarget;
 use perbuck_database::secret::Secret;
 use perbuck_database::server::ServerTarget;
-use perbuck_fleet::Clock;
+use perbuck_fleet::{Clock, FleetError};
 use perbuck_load::executor::Agent;
 use perbuck_load::observer::Observer;
 use perbuck_load::share::Share;
@@ -233,7 +233,12 @@ impl Fleet {
 fn reach(name: &str, options: &FleetOptions, clock: &Clock, stop: &StopToken) -> Result<Member, LabError> {
     let reached = perbuck_fleet::reach(name, &options.token, clock.clone());
     let channel = reached.map_err(|e| {
-        let help = "start it there with `perbuck agent`, and give both the same token";
+        let help = match e {
+            FleetError::Unreachable(_) => "start it there with `perbuck agent`; is its port open?",
+            FleetError::Version(_) => "install the same perbuck on both machines",
+            FleetError::Token => "copy the file of the token to that machine, and start `perbuck agent` there again",
+            FleetError::Refused(_) => "wait until the other one has ended, or name another agent",
+        };
         LabError::new(ErrorKind::Target, format!("agent {name}: {e}"), help)
     })?;
     Ok(Member::new(name.to_owned(), channel, stop.clone()))
