@@ -22,17 +22,9 @@ fn loading(desk: &Desk) -> Child {
     command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
 }
 
-/// The rows that are noted as loaded, as soon as there are some.
-fn under_way(sql: &dyn Fn(&str) -> String) -> u64 {
-    let mut rows = 0;
-    wait_until("rows are in", || {
-        if sql(LEDGERS).trim() != "1" {
-            return false;
-        }
-        rows = sql(LOADED).trim().parse().unwrap();
-        rows > 100_000
-    });
-    rows
+/// Waits until some rows are noted as loaded.
+fn under_way(sql: &dyn Fn(&str) -> String) {
+    wait_until("rows are in", || sql(LEDGERS).trim() == "1" && sql(LOADED).trim().parse::<u64>().unwrap() > 100_000);
 }
 
 /// The same command once more; the rows with which it said to go on.
@@ -58,12 +50,14 @@ fn cut_off_twice(desk: &Desk, sql: &dyn Fn(&str) -> String, sums: &dyn Fn() -> S
     };
 
     let child = reload();
-    let seen = under_way(sql);
+    under_way(sql);
     signal(&child, "KILL");
     assert_eq!(ended(child.wait_with_output().unwrap()).code, None, "killed");
     let checked = desk.perbuck(&["prepare", "--check", "s.toml"]);
     assert!(checked.code == Some(1) && checked.err.contains("has not ended"), "{checked:#?}");
 
+    // Read after the death: until then the load went on committing.
+    let seen: u64 = sql(LOADED).trim().parse().unwrap();
     let child = loading(desk);
     wait_until("it goes on", || sql(LOADED).trim().parse::<u64>().unwrap() > seen + 50_000);
     let seen: u64 = sql(LOADED).trim().parse().unwrap();
