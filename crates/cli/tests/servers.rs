@@ -240,25 +240,14 @@ fn signals_to_perbuck_and_its_guard_together_leave_nothing() {
 fn a_guard_deletes_no_folder_that_it_did_not_make() {
     let desk = Desk::new();
     let precious = desk.write("precious/file", "x");
-    let folder = desk.path("precious").display().to_string();
-    let terms = "{\"user\":null,\"quits\":false,\"descriptors\":1024}";
-    let charges = [
-        "{\"program\":\"/bin/true\",\"arguments\":[],\"user\":null,\"quits\":false}".to_owned(),
-        format!(
-            "{{\"who\":\"x\",\"folder\":\"{folder}\",\"terms\":{terms},\"password\":\"x\",\
-             \"recipe\":{{\"steps\":[],\"stages\":[],\"quits\":false,\"target\":\"\"}}}}"
-        ),
-    ];
-    for (n, charge) in charges.iter().enumerate() {
-        desk.write("charge", &(charge.clone() + "\n"));
-        for arguments in [&["hold-server"][..], &["hold-server", "precious"]] {
-            let input = fs::File::open(desk.path("charge")).unwrap();
+    for text in ["{\"program\":\"/bin/true\",\"arguments\":[],\"user\":null,\"quits\":false}\n", "no word of perbuck\n"] {
+        desk.write("asked", text);
+        for arguments in [&["hold-server"][..], &["hold-server", "precious"], &["hold-server", "precious/perbuck-host-1-x"]] {
+            fs::create_dir_all(desk.path("precious/perbuck-host-1-x")).unwrap();
+            let input = fs::File::open(desk.path("asked")).unwrap();
             let ended = common::ended(desk.command(arguments).stdin(input).output().unwrap());
-            assert!(precious.exists(), "{arguments:?} {charge}: {ended:#?}");
-            // One that no guard of this version is given, and one that it would take but for its folder.
-            let refused =
-                if n == 0 { ended.err.contains("this command is perbuck's own") } else { ended.out.contains("File exists") };
-            assert!(refused, "{n} {arguments:?}: {ended:#?}");
+            assert!(precious.exists() && desk.path("precious/perbuck-host-1-x").exists(), "{arguments:?}: {ended:#?}");
+            assert!(ended.code == Some(2) && ended.err.contains("this command is perbuck's own"), "{arguments:?}: {ended:#?}");
         }
     }
 }

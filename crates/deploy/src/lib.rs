@@ -1,8 +1,9 @@
 //! How systems under test are put up, as pure functions: which programs to run with which arguments and files. Who calls it runs
-//! them. Today it knows private servers on this machine ([`local`]).
+//! them. Today it knows private servers ([`local`]).
 //!
 //! ```
 //! use std::collections::BTreeMap;
+//! use std::net::IpAddr;
 //! use std::path::{Path, PathBuf};
 //!
 //! use perbuck_deploy::local::{Kind, Parts, Wanted};
@@ -14,6 +15,7 @@
 //!     folder: Path::new("/tmp/pg"),
 //!     parts: &parts,
 //!     options: "",
+//!     address: IpAddr::from([127, 0, 0, 1]),
 //!     ports: &[5433],
 //!     config: &config,
 //!     databases: &databases,

@@ -1,12 +1,13 @@
-//! Private database servers on this machine: which programs, which arguments, which first statements.
+//! Private database servers: which programs, which arguments, which first statements.
 //!
-//! A server listens on the loopback interface only, keeps everything in one folder, lets in one user with one password (TiKV has no
+//! A server listens on one address only, that of the loopback interface unless it is to be reached from other machines. It keeps everything in one folder, lets in one user with one password (TiKV has no
 //! users), and runs on its own defaults but for what the caller sets. It is one process, or a cluster of several. Nothing here starts
 //! it.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fmt;
+use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -68,7 +69,9 @@ pub struct Wanted<'a> {
     pub parts: &'a Parts,
     /// Options of its address, as in a target after the `?`; may be empty.
     pub options: &'a str,
-    /// TCP ports on 127.0.0.1, as many as [`Kind::ports`] says.
+    /// The address at which it listens and is reached.
+    pub address: IpAddr,
+    /// TCP ports there, as many as [`Kind::ports`] says.
     pub ports: &'a [u16],
     /// Settings in the server's own words.
     pub config: &'a BTreeMap<String, String>,
@@ -114,8 +117,8 @@ pub struct Process {
     pub arguments: Vec<OsString>,
     /// What it reads from standard input, which may hold the password.
     pub input: String,
-    /// Port on 127.0.0.1 and path where it answers a GET with 200 as soon as others can use it; `None` where no other process waits for it.
-    pub ready: Option<(u16, String)>,
+    /// Where, and at which path, it answers a GET with 200 as soon as others can use it; `None` where no other process waits for it.
+    pub ready: Option<(SocketAddr, String)>,
 }
 
 /// Everything about one server.
@@ -217,14 +220,15 @@ impl Kind {
         }
     }
 
-    /// The address of a server on these ports, with options as in a target after the `?`; `None` where there are too few.
-    pub fn target(self, parts: &Parts, ports: &[u16], options: &str) -> Option<String> {
-        let first = ports.first()?;
+    /// The target that a server at this address and on these ports is, with options as in a target after the `?`; `None` where there are
+    /// too few ports.
+    pub fn target(self, parts: &Parts, (address, ports): (IpAddr, &[u16]), options: &str) -> Option<String> {
+        let first = SocketAddr::new(address, *ports.first()?);
         let (own, fixed) = match self {
-            Self::Mariadb | Self::Mysql => (format!("mysql://{NAME}@127.0.0.1:{first}/{NAME}"), "tls=disabled"),
-            Self::Postgres => (format!("postgres://{NAME}@127.0.0.1:{first}/{NAME}"), "tls=disabled"),
-            Self::Tidb => (format!("tidb://{NAME}@{}/{NAME}", cluster::hosts(self, parts, ports)?), "tls=disabled"),
-            Self::Tikv => (format!("tikv://{}/", cluster::hosts(self, parts, ports)?), ""),
+            Self::Mariadb | Self::Mysql => (format!("mysql://{NAME}@{first}/{NAME}"), "tls=disabled"),
+            Self::Postgres => (format!("postgres://{NAME}@{first}/{NAME}"), "tls=disabled"),
+            Self::Tidb => (format!("tidb://{NAME}@{}/{NAME}", cluster::hosts(self, parts, (address, ports))?), "tls=disabled"),
+            Self::Tikv => (format!("tikv://{}/", cluster::hosts(self, parts, (address, ports))?), ""),
         };
         let all: Vec<&str> = [fixed, options].into_iter().filter(|options| !options.is_empty()).collect();
         Some(if all.is_empty() { own } else { format!("{own}?{}", all.join("&")) })

@@ -8,9 +8,10 @@ use perbuck_core::problem::Problem;
 use perbuck_load::error::{Cause, DriverError, ErrorClass, ErrorCode};
 use perbuck_load::loader::LoadError;
 use perbuck_load::trial::RunError;
+use serde::{Deserialize, Serialize};
 
 /// Kinds of failures.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ErrorKind {
     /// The work was done and found a failure: a trial that ended, a condition that does not hold.
     Failed,

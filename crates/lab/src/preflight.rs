@@ -171,9 +171,10 @@ fn one(
     let bytes = |w: usize| inputs.plans.get(w).map_or(0, |plan| plan.size().bytes);
     let mut look = Look { inputs, contender, request, host, found };
     if let Some(spec) = &contender.server {
-        look.private_server()?;
+        let looked = look.private_server(spec)?;
         let all = (0..inputs.plans.len()).map(bytes).fold(0, u64::saturating_add);
-        disks.take(&contender.name, &crate::servers::parent(spec), all);
+        let host = spec.host.as_ref().map_or("", |host| &host.value);
+        disks.add((&contender.name, host), &looked.parent, looked.room, all);
         return Ok(());
     }
     let (Some(Some(target)), Some(password)) = (inputs.targets.get(i), passwords.get(i)) else {
@@ -185,6 +186,6 @@ fn one(
             disks.take(&contender.name, &folder, bytes(w));
         }
     }
-    look.machine(stages.first());
+    stages.first().into_iter().for_each(|stage| look.machine(stage));
     look.settings(stages.first())
 }

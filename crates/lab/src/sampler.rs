@@ -9,10 +9,11 @@ use perbuck_observe::{CpuTime, Withheld};
 
 use crate::cpu_sampler::CpuSampler;
 use crate::flags;
+use crate::servers::Holder;
 
 /// Samples CPU times and clocks at the edges of the window, and passes all that it sees on.
 pub(crate) struct Sampler<'a> {
-    server: Option<u32>,
+    server: ServerClock,
     machine: Machine,
     processors: CpuSampler,
     /// What was wrong with the machine in the window.
@@ -25,9 +26,34 @@ pub(crate) struct Sampler<'a> {
     observer: &'a mut dyn Observer,
 }
 
+/// What tells the CPU time of the server.
+pub(crate) enum ServerClock {
+    /// Nothing does.
+    None,
+    /// Its process on this machine.
+    Process(u32),
+    /// The guard that perbuck started.
+    Guard(Holder),
+}
+
+impl ServerClock {
+    /// A server tells its process best; one of several processes has the same parent.
+    pub(crate) fn of(pid: Option<u32>, holder: Option<&Holder>) -> Self {
+        pid.map(Self::Process).or_else(|| holder.cloned().map(Self::Guard)).unwrap_or(Self::None)
+    }
+
+    fn cpu(&self) -> Option<CpuTime> {
+        match self {
+            Self::None => None,
+            Self::Process(pid) => perbuck_observe::cpu_of(*pid),
+            Self::Guard(holder) => holder.cpu(),
+        }
+    }
+}
+
 impl<'a> Sampler<'a> {
-    /// Before the window opens; `server` is the process of the server, where that runs on this machine.
-    pub(crate) fn new(server: Option<u32>, observer: &'a mut dyn Observer) -> Self {
+    /// Before the window opens.
+    pub(crate) fn new(server: ServerClock, observer: &'a mut dyn Observer) -> Self {
         let (machine, processors, opened) = (Machine::now(), CpuSampler::new(), (CpuTime::default(), None));
         Self { server, machine, processors, flags: Vec::new(), opened, own: CpuTime::default(), server_ns: None, observer }
     }
@@ -76,7 +102,7 @@ impl Observer for Sampler<'_> {
     }
 
     fn opens(&mut self) {
-        self.opened = (perbuck_observe::own_cpu(), self.server.and_then(perbuck_observe::cpu_of));
+        self.opened = (perbuck_observe::own_cpu(), self.server.cpu());
         self.machine = Machine::now();
         self.processors.open();
         self.observer.opens();
@@ -91,7 +117,7 @@ impl Observer for Sampler<'_> {
         self.processors.close();
         self.own = perbuck_observe::own_cpu().minus(self.opened.0);
         self.flags = Machine::now().flags_since(&self.machine);
-        let now = self.server.and_then(perbuck_observe::cpu_of);
+        let now = self.server.cpu();
         // A server that was restarted in between has another process, and its time cannot be told.
         self.server_ns = now.zip(self.opened.1).map(|(now, then)| now.minus(then)).map(|t| t.user_ns + t.system_ns);
     }

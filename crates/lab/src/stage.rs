@@ -27,6 +27,7 @@ use perbuck_workloads::{Benchmark, BenchmarkAction, Benchmarks, Plan};
 use crate::data::{self, DataState, Notes};
 use crate::error::LabError;
 use crate::registry;
+use crate::servers::Holder;
 
 mod build;
 mod host_check;
@@ -64,8 +65,12 @@ pub struct Stage {
     pub local: bool,
     /// Whether perbuck starts its servers, so that no other program knows of them.
     pub private: bool,
-    /// The process whose children are its server, where perbuck started that.
-    pub holder: Option<u32>,
+    /// What tells the CPU time of its server, where perbuck started that.
+    pub holder: Option<Holder>,
+    /// The machine of its server, where perbuck started that on another one.
+    pub machine: Option<Observed>,
+    /// Where the program of that server comes from, as its guard found.
+    pub program: Build,
     /// The file that says who uses its data, where no row of the database does.
     pub lease_file: Option<PathBuf>,
     /// The names of its tables.
@@ -93,7 +98,7 @@ impl Stage {
     /// machine counts only where the server is certain to run on it.
     pub(crate) fn observed(&self, facts: &TargetFacts, host: &HostRecord) -> Vec<Observed> {
         let here = (self.local || facts.local_pid.is_some()).then(|| perbuck_observe::machine(host));
-        facts.observed.iter().cloned().chain(here).collect()
+        facts.observed.iter().cloned().chain(self.machine.clone()).chain(here).collect()
     }
 
     /// Where its server's program comes from: what the server says, and its file where that is on this machine.
@@ -101,7 +106,7 @@ impl Stage {
     /// # Errors
     /// That it is another one than the study declares.
     pub(crate) fn has_build(&self, facts: &TargetFacts) -> Result<Option<Build>, LabError> {
-        let program = facts.local_pid.map(perbuck_observe::build_of).unwrap_or_default();
+        let program = facts.local_pid.map_or_else(|| self.program.clone(), perbuck_observe::build_of);
         let build = facts.build.clone().or(program);
         let other = self.build.as_ref().and_then(|declared| other_build(declared, &build));
         match other {
@@ -266,7 +271,7 @@ impl<D: Driver> BenchmarkAction for WithBenchmark<'_, D> {
         let queries = dialect.blockers();
         let blockers = (!queries.is_empty()).then(|| watch::blockers(driver.clone(), queries));
         let waiting = Waiting { title: title.clone(), stop: stop.clone(), blockers };
-        let local = contender.server.is_some() || driver.blocking();
+        let local = driver.blocking();
         let sessions = Arc::new(Sessions { waiting, notes, driver });
         let joined = Arc::new(Joined { sessions: sessions.clone(), workload, dataset });
         Stage {
@@ -279,6 +284,8 @@ impl<D: Driver> BenchmarkAction for WithBenchmark<'_, D> {
             local,
             private: contender.server.is_some(),
             holder: None,
+            machine: None,
+            program: Build::default(),
             lease_file: target.lease_file(),
             tables,
             transactions: transactions(contender, dialect),

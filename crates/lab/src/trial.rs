@@ -25,7 +25,7 @@ use crate::counters::differences;
 use crate::error::{ErrorKind, LabError};
 use crate::flags;
 use crate::fleet::Fleet;
-use crate::sampler::Sampler;
+use crate::sampler::{Sampler, ServerClock};
 use crate::stage::Stage;
 
 /// How long transactions in flight at the end are waited for.
@@ -170,8 +170,7 @@ pub fn run_watched(
     let work_before = task.stage.server.work()?;
     let text_before = task.stage.server.text_fallbacks();
     let (started_unix_ms, started_boot) = now();
-    // A server tells its process best; one of several processes has the same parent.
-    let mut sampler = Sampler::new(facts.local_pid.or(task.stage.holder), observer);
+    let mut sampler = Sampler::new(ServerClock::of(facts.local_pid, task.stage.holder.as_ref()), observer);
     let applied = Applied::by(context.fleet, &task, stop, &mut sampler).map_err(Failure::Run)?;
     let Applied { mut outcome, agents, flags: of_agents, as_text: by_agents, sent, new_records } = applied;
     // A server that is away by now takes nothing from what was measured before.

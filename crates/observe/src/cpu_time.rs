@@ -61,14 +61,26 @@ pub fn cpu_of(pid: u32) -> Option<CpuTime> {
     let hertz = sysconf(SysconfVar::CLK_TCK).ok().flatten().and_then(|t| u64::try_from(t).ok())?;
     // Read before its children: one that ends in between is counted with what it had used last, and never twice.
     let mut sum = stat_of(pid)?;
-    for entry in fs::read_dir("/proc").ok()?.flatten() {
-        let child = entry.file_name().to_str().and_then(|name| name.parse().ok()).and_then(stat_of);
-        if let Some(child) = child.filter(|child| child.parent == pid) {
-            sum = Stat { user: sum.user + child.user, system: sum.system + child.system, ..sum };
-        }
+    for (_, child) in children_of(pid)? {
+        sum = Stat { user: sum.user + child.user, system: sum.system + child.system, ..sum };
     }
     let ns = |ticks: u64| u64::try_from(u128::from(ticks) * 1_000_000_000 / u128::from(hertz.max(1))).unwrap_or(u64::MAX);
     Some(CpuTime { user_ns: ns(sum.user), system_ns: ns(sum.system) })
+}
+
+/// The same of all children of this process together, as long as they run.
+pub fn cpu_of_children() -> Option<CpuTime> {
+    let each = children_of(std::process::id())?.into_iter().filter_map(|(child, _)| cpu_of(child));
+    each.reduce(|a, b| CpuTime {
+        user_ns: a.user_ns.saturating_add(b.user_ns),
+        system_ns: a.system_ns.saturating_add(b.system_ns),
+    })
+}
+
+/// The processes that a process has started and that run; `None` where there is no `/proc`.
+fn children_of(pid: u32) -> Option<Vec<(u32, Stat)>> {
+    let numbers = fs::read_dir("/proc").ok()?.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    Some(numbers.filter_map(|child| Some((child, stat_of(child)?))).filter(|(_, stat)| stat.parent == pid).collect())
 }
 
 /// What `/proc/PID/stat` (proc(5)) says of a process: its parent, and its times in clock ticks. They include those of children

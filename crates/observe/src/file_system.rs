@@ -5,12 +5,13 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use nix::sys::statvfs::statvfs;
+use serde::{Deserialize, Serialize};
 
 /// File systems that may store less than is written to them.
 const COMPRESSING: [&str; 4] = ["bcachefs", "btrfs", "f2fs", "zfs"];
 
 /// Room on a file system.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Room {
     /// The number of its device: two folders with the same one share it.
     pub device: u64,

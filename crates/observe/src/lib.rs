@@ -27,10 +27,10 @@ mod program;
 mod withheld;
 
 pub use boot::since_boot;
-pub use cpu_time::{CpuTime, cpu_of, own_cpu, peak_memory_bytes};
+pub use cpu_time::{CpuTime, cpu_of, cpu_of_children, own_cpu, peak_memory_bytes};
 pub use file_system::{Room, file_system, room};
 pub use host::{host, machine};
 pub use process::{ProcessId, host_name, still_runs, this_process};
 pub use processors::{Processors, Share, processors};
-pub use program::build_of;
+pub use program::{build_of, build_of_file};
 pub use withheld::{Withheld, withheld};

@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::os::unix::fs::MetadataExt;
+use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 use object::{Architecture, Object, ObjectSection, ReadCache, SectionKind};
@@ -29,6 +30,11 @@ static SEEN: Mutex<BTreeMap<Identity, Build>> = Mutex::new(BTreeMap::new());
 pub fn build_of(pid: u32) -> Build {
     // The link leads to the file that was started, also where its name now belongs to another one.
     File::open(format!("/proc/{pid}/exe")).and_then(|file| known(&file)).unwrap_or_default()
+}
+
+/// The same of the program in a file.
+pub fn build_of_file(path: &Path) -> Build {
+    File::open(path).and_then(|file| known(&file)).unwrap_or_default()
 }
 
 fn known(file: &File) -> io::Result<Build> {

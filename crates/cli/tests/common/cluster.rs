@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io::Write;
-use std::net::TcpListener;
+use std::net::{Ipv4Addr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -81,6 +81,7 @@ impl Cluster {
             folder,
             parts: &parts,
             options: "",
+            address: Ipv4Addr::LOCALHOST.into(),
             ports,
             config: &config,
             databases: &["perbuck".to_owned()],
@@ -94,7 +95,7 @@ impl Cluster {
                 desk.write(file, text);
             }
         }
-        let pd = recipe.stages[0][0].ready.as_ref().map(|(port, _)| format!("127.0.0.1:{port}")).unwrap();
+        let pd = recipe.stages[0][0].ready.as_ref().map(|(at, _)| at.to_string()).unwrap();
         let mut cluster = Self { desk, recipe, running: Vec::new(), pd, stop: false.into(), transfers: 0.into() };
         for stage in 0..cluster.recipe.stages.len() {
             for n in 0..cluster.recipe.stages[stage].len() {
@@ -150,7 +151,7 @@ impl Cluster {
 }
 
 fn is_ready(process: &Process) {
-    let (port, path) = process.ready.as_ref().unwrap();
-    let url = format!("http://127.0.0.1:{port}{path}");
+    let (at, path) = process.ready.as_ref().unwrap();
+    let url = format!("http://{at}{path}");
     wait_until(&process.name, || Command::new("curl").args(["-sf", "-o", "/dev/null", &url]).status().unwrap().success());
 }

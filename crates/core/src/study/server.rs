@@ -5,11 +5,13 @@ use std::collections::BTreeMap;
 use super::attached;
 use crate::toml_reader::{Located, Scalar, Section};
 
-/// A server on this machine, which lives as long as the command that needs it.
+/// A server that lives as long as the command that needs it.
 #[derive(Debug, Clone)]
 pub struct ServerSpec {
     /// mariadb, mysql, postgres, tidb, tikv.
     pub kind: Located<String>,
+    /// The machine that it runs on, as `ssh://user@name:port`; this one where not given.
+    pub host: Option<Located<String>>,
     /// What the version of the server must begin with.
     pub version: Option<Located<String>>,
     /// The server's program; looked for where not given.
@@ -55,7 +57,8 @@ impl ServerSpec {
         let options = self.options.as_ref().map_or(String::new(), |options| format!(" {:?}", options.value));
         let parts: String = self.parts().into_iter().map(|(name, count)| format!(" {name} {count}")).collect();
         let file = self.config_file.as_ref().map_or(String::new(), |file| format!(" file {:?}", file.text));
-        own + &options + &parts + &file
+        let host = self.host.as_ref().map_or(String::new(), |host| format!(" on {:?}", host.value));
+        own + &options + &parts + &file + &host
     }
 
     /// How many of each part are started, where that is a count.
@@ -76,7 +79,7 @@ impl ServerSpec {
 
 pub(super) fn read_server(s: &Section<'_>, root: &Section<'_>) -> Option<ServerSpec> {
     let kind = s.required_text("kind", "\"mariadb\"");
-    let (version, program, folder) = (s.text("version"), s.text("program"), s.text("folder"));
+    let (host, version, program, folder) = (s.text("host"), s.text("version"), s.text("program"), s.text("folder"));
     let config = s.table("config").map(|c| read_config(&c)).unwrap_or_default();
     let options = s.text("options");
     let config_file = s.text("config_file");
@@ -84,7 +87,7 @@ pub(super) fn read_server(s: &Section<'_>, root: &Section<'_>) -> Option<ServerS
         config_file.and_then(|name| Some(ConfigFile { text: attached::text_of(root, &name)?, name, settings: BTreeMap::new() }));
     let parts = s.remaining_scalars();
     s.finish();
-    Some(ServerSpec { kind: kind?, version, program, folder, parts, options, config, config_file, line: s.line() })
+    Some(ServerSpec { kind: kind?, host, version, program, folder, parts, options, config, config_file, line: s.line() })
 }
 
 /// Settings as the server's configuration file would have them, those in tables by their paths.

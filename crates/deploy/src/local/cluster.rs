@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
+use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 
 use super::{Kind, Parts, Process, Program, Recipe, Step, Wanted, option, tidb};
@@ -94,13 +95,13 @@ fn ports_of(kind: Kind, parts: &Parts, ports: &[u16]) -> Option<[Vec<Ports>; 3]>
 }
 
 /// Where its clients reach it: `127.0.0.1:4000,127.0.0.1:4001`.
-pub(super) fn hosts(kind: Kind, parts: &Parts, ports: &[u16]) -> Option<String> {
+pub(super) fn hosts(kind: Kind, parts: &Parts, (address, ports): (IpAddr, &[u16])) -> Option<String> {
     let [tidb, pd, _] = ports_of(kind, parts, ports)?;
-    Some(addresses(if kind == Kind::Tidb { &tidb } else { &pd }))
+    Some(addresses(address, if kind == Kind::Tidb { &tidb } else { &pd }))
 }
 
-fn addresses(ports: &[Ports]) -> String {
-    ports.iter().map(|[first, _]| format!("127.0.0.1:{first}")).collect::<Vec<_>>().join(",")
+fn addresses(address: IpAddr, ports: &[Ports]) -> String {
+    ports.iter().map(|[first, _]| SocketAddr::new(address, *first).to_string()).collect::<Vec<_>>().join(",")
 }
 
 pub(super) fn tidb(wanted: &Wanted<'_>, programs: &[PathBuf], password: &str) -> Option<Recipe> {
@@ -108,7 +109,7 @@ pub(super) fn tidb(wanted: &Wanted<'_>, programs: &[PathBuf], password: &str) ->
     let [sql, members, stores] = ports_of(Kind::Tidb, wanted.parts, wanted.ports)?;
     let mut steps = vec![settings(Kind::Tidb, "tidb", wanted)];
     steps.extend(checked_settings(Kind::Tidb, wanted, pd, tikv));
-    let path = addresses(&members);
+    let path = addresses(wanted.address, &members);
     let mut servers: Vec<Process> = (1..)
         .zip(&sql)
         .map(|(n, ports)| {
@@ -121,7 +122,12 @@ pub(super) fn tidb(wanted: &Wanted<'_>, programs: &[PathBuf], password: &str) ->
     let others = servers.split_off(1);
     let mut stages = store_stages(wanted, (pd, &members), (tikv, &stores));
     stages.extend([servers, others]);
-    Some(Recipe { steps, stages, quits: false, target: Kind::Tidb.target(wanted.parts, wanted.ports, wanted.options)? })
+    Some(Recipe {
+        steps,
+        stages,
+        quits: false,
+        target: Kind::Tidb.target(wanted.parts, (wanted.address, wanted.ports), wanted.options)?,
+    })
 }
 
 pub(super) fn tikv(wanted: &Wanted<'_>, programs: &[PathBuf]) -> Option<Recipe> {
@@ -131,20 +137,21 @@ pub(super) fn tikv(wanted: &Wanted<'_>, programs: &[PathBuf]) -> Option<Recipe> 
         steps: checked_settings(Kind::Tikv, wanted, pd, tikv).into(),
         stages: store_stages(wanted, (pd, &members), (tikv, &stores)),
         quits: false,
-        target: Kind::Tikv.target(wanted.parts, wanted.ports, wanted.options)?,
+        target: Kind::Tikv.target(wanted.parts, (wanted.address, wanted.ports), wanted.options)?,
     })
 }
 
 /// PD, and then TiKV.
 fn store_stages(wanted: &Wanted<'_>, (pd, members): (&Path, &[Ports]), (tikv, stores): (&Path, &[Ports])) -> Vec<Vec<Process>> {
-    let url = |port: u16| format!("http://127.0.0.1:{port}");
+    let at = |port: u16| SocketAddr::new(wanted.address, port);
+    let url = |port: u16| format!("http://{}", at(port));
     let folder = |name: &str| wanted.folder.join(name);
     let process = |name: String, program: &Path, arguments: Vec<OsString>, ready: (u16, &str)| Process {
         name,
         program: program.to_owned(),
         arguments,
         input: String::new(),
-        ready: Some((ready.0, ready.1.to_owned())),
+        ready: Some((at(ready.0), ready.1.to_owned())),
     };
     let together: Vec<String> = (1..).zip(members).map(|(n, [_, peers])| format!("pd-{n}={}", url(*peers))).collect();
     let member = |(n, [clients, peers]): (u32, &Ports)| {
@@ -157,8 +164,8 @@ fn store_stages(wanted: &Wanted<'_>, (pd, members): (&Path, &[Ports]), (tikv, st
     let store = |(n, [clients, status]): (u32, &Ports)| {
         let name = format!("tikv-{n}");
         let mut arguments = vec![option("data-dir", folder(&name)), option("config", folder("tikv.toml"))];
-        arguments.extend([option("addr", format!("127.0.0.1:{clients}")), option("status-addr", format!("127.0.0.1:{status}"))]);
-        arguments.push(option("pd-endpoints", addresses(members)));
+        arguments.extend([option("addr", at(*clients).to_string()), option("status-addr", at(*status).to_string())]);
+        arguments.push(option("pd-endpoints", addresses(wanted.address, members)));
         process(name, tikv, arguments, (*status, "/status"))
     };
     vec![(1..).zip(members).map(member).collect(), (1..).zip(stores).map(store).collect()]

@@ -62,12 +62,12 @@ fn serve(wanted: &Wanted<'_>, server: &Path, steps: Vec<Step>, own: &[&str]) -> 
     arguments.push(option("socket", wanted.folder.join("socket")));
     arguments.push(option("pid-file", wanted.folder.join("server.pid")));
     arguments.push(option("port", port.to_string()));
-    arguments.push(option("bind-address", "127.0.0.1"));
+    arguments.push(option("bind-address", wanted.address.to_string()));
     arguments.push(option("max-connections", wanted.connections.to_string()));
     arguments.extend(own.iter().map(OsString::from));
     // The last one counts, so that the caller's settings win over those above.
     arguments.extend(wanted.config.iter().map(|(key, value)| option(key, value)));
-    let target = Kind::Mysql.target(wanted.parts, wanted.ports, wanted.options)?;
+    let target = Kind::Mysql.target(wanted.parts, (wanted.address, wanted.ports), wanted.options)?;
     Some(Recipe { steps, stages: vec![vec![Process::only(server, arguments)]], quits: false, target })
 }
 

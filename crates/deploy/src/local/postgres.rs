@@ -35,14 +35,16 @@ pub(super) fn recipe(wanted: &Wanted<'_>, programs: &[PathBuf], password: &str) 
     let mut arguments = in_data(&[]);
     let mut set = |key: &str, value: &str| arguments.extend(["-c".into(), format!("{key}={value}").into()]);
     set("port", &port.to_string());
-    set("listen_addresses", "127.0.0.1");
+    set("listen_addresses", &wanted.address.to_string());
     set("unix_socket_directories", "");
     set("max_connections", &wanted.connections.to_string());
     // The last one counts, so that the caller's settings win over those above.
     wanted.config.iter().for_each(|(key, value)| set(key, value));
     // The folder must be empty when it is made, so this comes after it.
-    let text = "host all all 127.0.0.1/32 scram-sha-256\n".to_owned();
+    let bits = if wanted.address.is_ipv4() { 32 } else { 128 };
+    let from = if wanted.address.is_loopback() { format!("{}/{bits}", wanted.address) } else { "all".to_owned() };
+    let text = format!("host all all {from} scram-sha-256\n");
     let access = Step::Write { file: "data/pg_hba.conf".to_owned(), text };
-    let target = Kind::Postgres.target(wanted.parts, wanted.ports, wanted.options)?;
+    let target = Kind::Postgres.target(wanted.parts, (wanted.address, wanted.ports), wanted.options)?;
     Some(Recipe { steps: vec![make, first, access], stages: vec![vec![Process::only(server, arguments)]], quits: true, target })
 }

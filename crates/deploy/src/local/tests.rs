@@ -1,6 +1,9 @@
+use std::net::Ipv4Addr;
+
 use super::*;
 
 const PASSWORD: &str = "s3cret";
+const LOOPBACK: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 
 fn texts(config: &[(&str, &str)]) -> BTreeMap<String, String> {
     config.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect()
@@ -19,6 +22,7 @@ fn of_parts(kind: Kind, parts: &[(&str, u32)], config: &[(&str, &str)], as_root:
         folder,
         parts: &parts,
         options: "",
+        address: LOOPBACK,
         ports: &ports,
         config: &config,
         databases: &databases,
@@ -167,7 +171,8 @@ fn a_cluster_starts_in_order_and_every_part_has_its_settings() {
 
 #[test]
 fn options_are_part_of_the_address() {
-    let target = |kind: Kind, options: &str| kind.target(&Parts::new(), &[1, 2, 3, 4][..kind.ports(&Parts::new())], options);
+    let target =
+        |kind: Kind, options: &str| kind.target(&Parts::new(), (LOOPBACK, &[1, 2, 3, 4][..kind.ports(&Parts::new())]), options);
     assert_eq!(target(Kind::Tikv, "type=txn").as_deref(), Some("tikv://127.0.0.1:1/?type=txn"));
     let expected = "tidb://perbuck@127.0.0.1:1/perbuck?tls=disabled&set.tidb_txn_mode=optimistic";
     assert_eq!(target(Kind::Tidb, "set.tidb_txn_mode=optimistic").as_deref(), Some(expected));
@@ -209,6 +214,7 @@ fn too_few_programs_make_no_recipe() {
         folder,
         parts: &parts,
         options: "",
+        address: LOOPBACK,
         ports: &[1],
         config: &config,
         databases: &[],

@@ -1,6 +1,7 @@
 //! `tidb-server`: alone with the store that is embedded in it for tests, or as the SQL of a cluster.
 
 use std::ffi::OsString;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use super::cluster::{self, Ports};
@@ -40,7 +41,7 @@ pub(super) fn alone(wanted: &Wanted<'_>, programs: &[PathBuf], password: &str) -
         steps: vec![cluster::settings(Kind::Tidb, "tidb", wanted)],
         stages: vec![vec![process]],
         quits: false,
-        target: Kind::Tidb.target(wanted.parts, wanted.ports, wanted.options)?,
+        target: Kind::Tidb.target(wanted.parts, (wanted.address, wanted.ports), wanted.options)?,
     })
 }
 
@@ -52,15 +53,16 @@ pub(super) fn process(
 ) -> Process {
     // TiDB takes flags of Go with one dash or two.
     let mut arguments = store.to_vec();
-    arguments.extend([option("host", "127.0.0.1"), option("advertise-address", "127.0.0.1"), option("P", sql.to_string())]);
-    arguments.extend([option("status-host", "127.0.0.1"), option("status", status.to_string())]);
+    let own = wanted.address.to_string();
+    arguments.extend([option("host", &own), option("advertise-address", &own), option("P", sql.to_string())]);
+    arguments.extend([option("status-host", &own), option("status", status.to_string())]);
     arguments
         .extend([option("socket", wanted.folder.join(format!("{name}.socket"))), option("temp-dir", wanted.folder.join("temp"))]);
     // Else it starts with a setting that it does not know, and only logs so.
     arguments.extend([option("config", wanted.folder.join("tidb.toml")), OsString::from("--config-strict")]);
     // It is read once, before the first server takes connections: no user can log in before there is a password.
     arguments.push(OsString::from("--initialize-sql-file=/dev/stdin"));
-    let ready = Some((status, "/status".to_owned()));
+    let ready = Some((SocketAddr::new(wanted.address, status), "/status".to_owned()));
     Process { name, program: server.to_owned(), arguments, input: String::new(), ready }
 }
 

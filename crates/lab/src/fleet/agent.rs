@@ -23,7 +23,7 @@ use crate::error::{ErrorKind, LabError};
 use crate::inputs::{self, Inputs};
 use crate::progress::Progress;
 use crate::registry::Registry;
-use crate::sampler::Sampler;
+use crate::sampler::{Sampler, ServerClock};
 use crate::stage::{Stage, stages_of};
 
 /// How often a wait looks for a request to stop.
@@ -245,7 +245,7 @@ impl Served<'_> {
             order.spec.share.of
         ));
         let mut nothing = Unobserved;
-        let mut sampler = Sampler::new(None, &mut nothing);
+        let mut sampler = Sampler::new(ServerClock::None, &mut nothing);
         let (ear, done) = (
             Ear { channel: self.channel, order, clock_ahead_ns: self.options.clock_ahead_ns, stop: &stop, opens_ns: &opens_ns },
             AtomicBool::new(false),

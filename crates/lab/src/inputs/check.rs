@@ -1,6 +1,7 @@
 //! Whether a study can have what it asks for from outside its own file, as far as the study alone tells.
 
 use std::collections::BTreeMap;
+use std::net::Ipv4Addr;
 
 use perbuck_core::metric::{QPS, RELATIVE, TPS};
 use perbuck_core::problem::{Problem, did_you_mean};
@@ -13,6 +14,7 @@ use perbuck_workloads::Plan;
 
 use crate::registry::Registry;
 use crate::rest::STILL;
+use crate::servers::host::Address;
 
 /// Processes of one part that can be started; one machine has no use for more.
 const PART_MAX: i64 = 100;
@@ -24,7 +26,7 @@ fn private_target(spec: &ServerSpec) -> Option<String> {
         return None;
     }
     let ports: Vec<u16> = (1..).take(kind.ports(&parts)).collect();
-    kind.target(&parts, &ports, spec.options.as_ref().map_or("", |options| options.value.as_str()))
+    kind.target(&parts, (Ipv4Addr::LOCALHOST.into(), &ports), spec.options.as_ref().map_or("", |options| options.value.as_str()))
 }
 
 pub(super) struct Check<'a> {
@@ -59,6 +61,9 @@ impl Check<'_> {
             let message = format!("contender `{name}`: perbuck cannot start a server of kind `{}`", spec.kind.value);
             return self.problem(spec.kind.line, message, help);
         };
+        if let Some((host, why)) = spec.host.as_ref().and_then(|host| Some((host, Address::read(&host.value).err()?))) {
+            self.problem(host.line, format!("contender `{name}`: {why}"), "write it like `host = \"ssh://user@db-1\"`");
+        }
         self.parts(kind, spec);
         let (parts, mut settings) = (spec.parts(), BTreeMap::new());
         for (key, value) in &spec.config {

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use perbuck_core::compare::{declares_machine, other_machine};
 use perbuck_core::run_record::{HostRecord, Observed};
-use perbuck_core::study::{Contender, Reset};
+use perbuck_core::study::{Contender, Reset, ServerSpec};
 use perbuck_deploy::local::Kind;
 use perbuck_load::error::{Cause, DriverError};
 use perbuck_load::preflight::HostFacts;
@@ -13,7 +13,7 @@ use super::{Preflight, Purpose, Request, SeenHost};
 use crate::error::{ErrorKind, LabError};
 use crate::globals;
 use crate::inputs::Inputs;
-use crate::servers;
+use crate::servers::{self, Looked};
 use crate::stage::{DataNeed, Stage};
 
 pub(super) struct Look<'a> {
@@ -42,9 +42,10 @@ impl Look<'_> {
     }
 
     /// A server that perbuck would start.
-    pub(super) fn private_server(&mut self) -> Result<(), LabError> {
-        self.machine(None);
-        servers::installed(self.contender)
+    pub(super) fn private_server(&mut self, spec: &ServerSpec) -> Result<Looked, LabError> {
+        let looked = servers::look(self.contender, spec)?;
+        self.declared(&Self::of_private_server(spec, &looked.machine));
+        Ok(looked)
     }
 
     /// The servers of a stage; the folder to which a run would load its data, where that is known.
@@ -137,29 +138,31 @@ impl Look<'_> {
     }
 
     /// The machines that the study declares, against what the server and this machine say.
-    pub(super) fn machine(&mut self, stage: Option<&Stage>) {
+    pub(super) fn machine(&mut self, stage: &Stage) {
         let (study, name) = (&self.inputs.study, &self.contender.name);
-        if self.request.purpose != Purpose::Run || study.notional || !declares_machine(study, name) {
+        // One that does not answer is a problem of its own.
+        if self.request.purpose == Purpose::Run
+            && declares_machine(study, name)
+            && let Ok(facts) = stage.server.facts()
+        {
+            self.declared(&stage.observed(&facts, self.host));
+        }
+    }
+
+    fn declared(&mut self, observed: &[Observed]) {
+        let (study, name) = (&self.inputs.study, &self.contender.name);
+        if self.request.purpose != Purpose::Run || study.notional {
             return;
         }
-        let observed = match stage.map(|stage| (stage, stage.server.facts())) {
-            Some((stage, Ok(facts))) => stage.observed(&facts, self.host),
-            // It does not answer, which is a problem of its own.
-            Some((_, Err(_))) => return,
-            None => self.of_private_server(),
-        };
-        if let Some(text) = other_machine(study, name, &observed) {
+        if let Some(text) = other_machine(study, name, observed) {
             self.problem(&LabError::other_machines(&format!("{name}: {text}"), None));
         }
     }
 
-    /// What is known of a server that perbuck starts before it is there: all of it runs on this machine.
-    fn of_private_server(&self) -> Vec<Observed> {
-        let mut observed = vec![perbuck_observe::machine(self.host)];
-        let Some((spec, kind)) = self.contender.server.as_ref().and_then(|spec| Some((spec, Kind::named(&spec.kind.value)?)))
-        else {
-            return observed;
-        };
+    /// What is known of a server that perbuck starts before it is there: all of it runs on one machine.
+    fn of_private_server(spec: &ServerSpec, machine: &Observed) -> Vec<Observed> {
+        let mut observed = vec![machine.clone()];
+        let Some(kind) = Kind::named(&spec.kind.value) else { return observed };
         let source = || "its `server`".to_owned();
         let (parts, config) = (spec.parts(), spec.config());
         observed.extend(kind.running_parts(&parts).into_iter().map(|part| Observed {

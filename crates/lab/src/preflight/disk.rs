@@ -18,6 +18,8 @@ pub(super) struct Disks(Vec<Disk>);
 
 #[derive(Debug)]
 struct Disk {
+    /// The machine of a server; empty for this one.
+    host: String,
     room: Room,
     folder: PathBuf,
     who: Vec<String>,
@@ -27,16 +29,21 @@ struct Disk {
 impl Disks {
     /// Notes that so many bytes of data will be written to a folder, or where it will be made.
     pub(super) fn take(&mut self, who: &str, folder: &Path, bytes: u64) {
-        let Some(room) = folder.ancestors().find_map(of_folder) else { return };
+        self.add((who, ""), folder, folder.ancestors().find_map(of_folder), bytes);
+    }
+
+    /// The same where the room is known, on any machine.
+    pub(super) fn add(&mut self, (who, host): (&str, &str), folder: &Path, room: Option<Room>, bytes: u64) {
+        let Some(room) = room else { return };
         let who = who.to_owned();
-        match self.0.iter_mut().find(|disk| disk.room.device == room.device) {
+        match self.0.iter_mut().find(|disk| disk.host == host && disk.room.device == room.device) {
             Some(disk) => {
                 disk.bytes = disk.bytes.saturating_add(bytes);
                 if !disk.who.contains(&who) {
                     disk.who.push(who);
                 }
             }
-            None => self.0.push(Disk { room, folder: folder.to_owned(), who: vec![who], bytes }),
+            None => self.0.push(Disk { host: host.to_owned(), room, folder: folder.to_owned(), who: vec![who], bytes }),
         }
     }
 
@@ -65,8 +72,9 @@ fn of_folder(folder: &Path) -> Option<Room> {
 impl Disk {
     fn problem(&self) -> LabError {
         let (who, folder) = (self.who.join(", "), std::path::absolute(&self.folder).unwrap_or_else(|_| self.folder.clone()));
+        let host = if self.host.is_empty() { String::new() } else { format!("{}:", self.host) };
         let message = format!(
-            "{who}: the data need more than {} on the disk of {}, and {} are free there",
+            "{who}: the data need more than {} on the disk of {host}{}, and {} are free there",
             megabytes(self.bytes),
             folder.display(),
             megabytes(self.room.free_bytes)

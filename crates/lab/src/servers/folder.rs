@@ -16,7 +16,6 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::{Pid, geteuid};
 
 use crate::folder::remove as remove_file;
-use crate::progress::Progress;
 
 /// The names of all folders of servers start so.
 pub(super) const PREFIX: &str = "perbuck-server-";
@@ -94,20 +93,22 @@ fn open(path: &Path) -> io::Result<File> {
     File::options().read(true).custom_flags(O_DIRECTORY | O_NOFOLLOW).open(path)
 }
 
-/// Ends servers and deletes folders in `parent` that were left: those that no process holds.
-pub(super) fn clean(parent: &Path, progress: &mut dyn Progress) {
-    let Ok(parent) = parent.canonicalize() else { return };
+/// Ends servers and deletes folders in `parent` that were left: those that no process holds. Says which, and which it could not.
+pub(super) fn clean(parent: &Path) -> Vec<Result<String, String>> {
+    let Ok(parent) = parent.canonicalize() else { return Vec::new() };
+    let mut said = Vec::new();
     for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
         if !entry.file_name().to_string_lossy().starts_with(PREFIX) {
             continue;
         }
         let path = entry.path();
         match clean_one(&path) {
-            Ok(true) => progress.line(&format!("removed {}, which a killed run left", path.display())),
+            Ok(true) => said.push(Ok(format!("removed {}, which a killed run left", path.display()))),
             Ok(false) => {}
-            Err(e) => progress.alert(&format!("cannot remove {}, which a killed run left: {e}", path.display())),
+            Err(e) => said.push(Err(format!("cannot remove {}, which a killed run left: {e}", path.display()))),
         }
     }
+    said
 }
 
 /// Removes one folder if it is perbuck's and no process holds it; says whether it was.
@@ -210,7 +211,6 @@ fn processes_of(folder: &Path) -> Vec<Pid> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::progress::Quiet;
 
     fn names(parent: &Path) -> Vec<String> {
         let mut names: Vec<String> =
@@ -234,7 +234,7 @@ mod tests {
         fs::create_dir(path("users")).unwrap();
         fs::write(path("users").join("file"), "precious").unwrap();
         std::os::unix::fs::symlink(path("users"), path("link")).unwrap();
-        clean(parent.path(), &mut Quiet);
+        drop(clean(parent.path()));
         assert_eq!(names(parent.path()), ["link", "live", "users"].map(|name| format!("{PREFIX}{name}")));
         live.remove().unwrap();
         assert_eq!(names(parent.path()), ["link", "users"].map(|name| format!("{PREFIX}{name}")));
@@ -287,7 +287,7 @@ mod tests {
             for _ in 0..2 {
                 scope.spawn(|| {
                     while !over.load(std::sync::atomic::Ordering::Relaxed) {
-                        clean(parent.path(), &mut Quiet);
+                        clean(parent.path());
                     }
                 });
             }

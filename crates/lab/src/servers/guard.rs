@@ -1,25 +1,29 @@
-//! The process that makes and holds one private server: it makes the folder, its data and the processes of the server, and removes
-//! all of them when the perbuck that started it has gone.
+//! The process that makes and holds one private server, on the server's machine: it makes the folder, its data and the processes of the
+//! server, and removes all of them when the perbuck that started it has gone.
 //!
-//! Its standard input is a line with what to do, which ends when that perbuck ends. Its standard output says what happens.
+//! What it is asked comes through its standard input, which ends when that perbuck ends. Its standard output says what happens.
 
 use std::ffi::OsString;
 use std::fs::{self, DirBuilder, File, Permissions};
 use std::io::{self, BufRead, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt, chown};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;
+use std::time::Duration;
 
 use nix::sys::signal::{SigSet, Signal};
-use perbuck_deploy::local::{Process, Recipe, Step};
-use serde::{Deserialize, Serialize};
+use perbuck_core::run_record::Build;
+use perbuck_deploy::local::Step;
 
-use super::folder::{Folder, POLL};
-use super::program::{self, START_COMMAND, Terms};
-use super::running::{Pause, Running};
+use super::folder::{self, Folder, POLL};
+use super::host;
+use super::order::{self, Charge};
+use super::program::{self, START_COMMAND};
+use super::running::{Pause, Running, log_of};
+use super::talk::{Ask, Config, Failure, Order, Started, Told};
 use crate::error::{ErrorKind, LabError};
 
 /// The first argument of a process that is a guard.
@@ -30,39 +34,8 @@ const MAKE_LOG: &str = "make.log";
 const LAST_LINES: usize = 15;
 /// Characters of such a line that are shown: some programs put a backtrace into one.
 const LINE_MAX: usize = 400;
-
-/// What the guard makes and runs. It comes as one line through its standard input, because it holds the password.
-#[derive(Serialize, Deserialize)]
-pub(super) struct Charge {
-    /// For messages: ``contender `a` ``.
-    pub(super) who: String,
-    pub(super) folder: PathBuf,
-    pub(super) terms: Terms,
-    /// What is made and started.
-    pub(super) recipe: Recipe,
-    /// Taken out of everything that is told.
-    pub(super) password: String,
-}
-
-/// Processes to run in place of those that run, on the same data: a further line of its standard input.
-#[derive(Serialize, Deserialize)]
-pub(super) struct Restart {
-    /// What writes their settings.
-    pub(super) steps: Vec<Step>,
-    /// The processes, as in a recipe.
-    pub(super) stages: Vec<Vec<Process>>,
-}
-
-/// What a guard says on its standard output, a line each.
-#[derive(Debug, Serialize, Deserialize)]
-pub(super) enum Told {
-    /// The server has been started.
-    Started,
-    /// A process of the server has ended by itself: its name, and how.
-    Ended { process: String, how: String },
-    /// There is no server, and why.
-    Failed { is_of_files: bool, message: String, help: String },
-}
+/// How long a guard on another machine hears nothing of perbuck before it takes it for gone. It hears something each second.
+const SILENCE: Duration = Duration::from_secs(15);
 
 /// Whether [`guard_if_asked`] was called, and so whether this program can be started again as a guard.
 static CAN_GUARD: AtomicBool = AtomicBool::new(false);
@@ -76,7 +49,7 @@ pub fn guard_if_asked() -> Option<Result<(), LabError>> {
     CAN_GUARD.store(true, Ordering::Relaxed);
     let words: Vec<_> = std::env::args_os().skip(1).collect();
     match words.first()?.to_str()? {
-        GUARD_COMMAND => Some(run()),
+        GUARD_COMMAND => Some(run(words.get(1).and_then(|folder| folder.to_str()))),
         START_COMMAND => Some(Err(program::run(&words[1..]))),
         _ => None,
     }
@@ -91,33 +64,54 @@ pub(super) fn possible() -> Result<(), LabError> {
     Err(LabError::usage(message, "let its main begin with perbuck_lab::servers::guard_if_asked()"))
 }
 
-fn run() -> Result<(), LabError> {
+fn run(folder: Option<&str>) -> Result<(), LabError> {
     // Whoever ends perbuck by a signal to all of its processes shall not end this one before the server is gone.
     let held_off = [Signal::SIGTERM, Signal::SIGINT, Signal::SIGHUP, Signal::SIGQUIT].into_iter().collect::<SigSet>();
     held_off.thread_block().map_err(|e| LabError::failed(format!("cannot hold off signals: {e}"), ""))?;
-    let mut line = String::new();
-    let read = io::stdin().lock().read_line(&mut line).map_err(|e| e.to_string());
-    let charge = read.and_then(|_| serde_json::from_str::<Charge>(&line).map_err(|e| e.to_string()));
-    let charge = charge.map_err(|e| LabError::usage(format!("this command is perbuck's own: {e}"), "run a study instead"))?;
-    let (gone, folder) = match begin(&charge) {
+    host::arrive(folder).map_err(|e| LabError::failed(format!("cannot delete the file of this program: {e}"), ""))?;
+    tell(&Told::Here(env!("CARGO_PKG_VERSION").to_owned()));
+    loop {
+        let mut line = String::new();
+        let read = io::stdin().lock().read_line(&mut line).map_err(|e| e.to_string());
+        if read == Ok(0) && folder.is_some() {
+            return Ok(());
+        }
+        let ask = read.and_then(|_| serde_json::from_str::<Ask>(&line).map_err(|e| e.to_string()));
+        match ask.map_err(|e| LabError::usage(format!("this command is perbuck's own: {e}"), "run a study instead"))? {
+            Ask::Look(order) => tell(&Told::Looked(order::look(&order).map_err(Failure::from))),
+            Ask::Clean(order) => tell(&Told::Cleaned(folder::clean(&order::parent(&order)))),
+            Ask::Start(order) => return serve(order),
+            // Of no server there is nothing to tell.
+            Ask::Restart(_) | Ask::Cpu | Ask::Doing | Ask::Pulse => {}
+        }
+    }
+}
+
+/// Makes the server and holds it.
+fn serve(order: Order) -> Result<(), LabError> {
+    let who = order.who.clone();
+    let begun = Charge::of(order).and_then(|charge| {
+        let made = Folder::make(&charge.folder, charge.recipe.quits);
+        Ok((made.map_err(LabError::of_file("make a folder for a server:", &charge.folder))?, charge))
+    });
+    let (folder, charge) = match begun {
         Ok(begun) => begun,
         Err(error) => {
-            tell(&failure(&error));
+            tell(&Told::Failed(error.into()));
             return Ok(());
         }
     };
-    if let Err(error) = hold(&folder, &charge, &gone) {
-        tell(&failure(&error));
-        // Its log can be read until then.
-        while gone.recv().is_ok() {}
-    }
-    folder.remove().map_err(LabError::of_file("remove", &charge.folder))
-}
-
-fn begin(charge: &Charge) -> Result<(Receiver<Restart>, Folder), LabError> {
-    let gone = gone().map_err(|e| LabError::failed(format!("{}: cannot start a thread: {e}", charge.who), ""))?;
-    let made = Folder::make(&charge.folder, charge.recipe.quits);
-    Ok((gone, made.map_err(LabError::of_file("make a folder for a server:", &charge.folder))?))
+    let gone = gone(&charge).map_err(|e| LabError::failed(format!("{who}: cannot start a thread: {e}"), ""));
+    let held = gone.and_then(|gone| {
+        let held = hold(&folder, &charge, &gone);
+        if let Err(error) = held {
+            tell(&Told::Failed(error.into()));
+            // Its log can be read until then.
+            while gone.recv().is_ok() {}
+        }
+        Ok(())
+    });
+    held.and(folder.remove().map_err(LabError::of_file("remove", &charge.folder)))
 }
 
 pub(super) fn tell(what: &Told) {
@@ -127,13 +121,8 @@ pub(super) fn tell(what: &Told) {
     }
 }
 
-fn failure(error: &LabError) -> Told {
-    let (message, help) = error.words();
-    Told::Failed { is_of_files: error.kind() == ErrorKind::Files, message: message.to_owned(), help: help.to_owned() }
-}
-
 /// Makes the server and waits until it ends, or until perbuck has gone.
-fn hold(folder: &Folder, charge: &Charge, gone: &Receiver<Restart>) -> Result<(), LabError> {
+fn hold(folder: &Folder, charge: &Charge, gone: &Receiver<Config>) -> Result<(), LabError> {
     let path = folder.path();
     if let Some((user, group)) = charge.terms.user {
         let data = path.join("data");
@@ -151,29 +140,30 @@ fn hold(folder: &Folder, charge: &Charge, gone: &Receiver<Restart>) -> Result<()
     if !running.start(&charge.recipe.stages)? {
         return Ok(());
     }
-    tell(&Told::Started);
+    tell(&Told::Started(started(charge)));
     loop {
         match running.pause()? {
             Pause::Goes => {}
             Pause::Gone => return Ok(()),
-            Pause::Restart(restart) => {
+            Pause::Restart(config) => {
+                let mut recipe = charge.again(config)?;
                 running.stop()?;
-                for step in &restart.steps {
-                    if !take(path, charge, step, gone)? {
+                for step in charge.kind.settings_steps(&mut recipe) {
+                    if !take(path, charge, &step, gone)? {
                         return Ok(());
                     }
                 }
-                if !running.start(&restart.stages)? {
+                if !running.start(&recipe.stages)? {
                     return Ok(());
                 }
-                tell(&Told::Started);
+                tell(&Told::Started(started(charge)));
             }
         }
     }
 }
 
 /// Takes one step; not to its end where perbuck has gone before.
-fn take(folder: &Path, charge: &Charge, step: &Step, gone: &Receiver<Restart>) -> Result<bool, LabError> {
+fn take(folder: &Path, charge: &Charge, step: &Step, gone: &Receiver<Config>) -> Result<bool, LabError> {
     match step {
         Step::Write { file, text } => {
             let path = folder.join(file);
@@ -202,10 +192,10 @@ pub(super) fn say(child: &mut Child, input: &str) {
 }
 
 fn step_failed(folder: &Path, charge: &Charge, program: &Path, status: ExitStatus) -> LabError {
-    let words = last_lines(&folder.join(MAKE_LOG)).replace(&charge.password, "…");
+    let words = last_lines(&folder.join(MAKE_LOG)).replace(&charge.order.password, "…");
     // One that fails by its words alone ends as if it had not.
     let how = if status.success() { String::new() } else { format!(" ({status})") };
-    let message = format!("{}: {} failed{how}; it said:\n{words}", charge.who, program.display());
+    let message = format!("{}: {} failed{how}; it said:\n{words}", charge.order.who, program.display());
     LabError::new(ErrorKind::Target, message, "mend the `config` of its `server`, or what the program says")
 }
 
@@ -219,11 +209,12 @@ pub(super) fn start(
     let started = log.and_then(|log| {
         program::command(folder, &charge.terms, program, arguments)?.stdin(input).stdout(log.try_clone()?).stderr(log).spawn()
     });
-    started.map_err(|e| LabError::new(ErrorKind::Target, format!("{}: cannot run {}: {e}", charge.who, program.display()), ""))
+    started
+        .map_err(|e| LabError::new(ErrorKind::Target, format!("{}: cannot run {}: {e}", charge.order.who, program.display()), ""))
 }
 
 /// Waits for the end of a process; nothing where perbuck has gone before.
-fn ended(process: &mut Child, gone: &Receiver<Restart>) -> io::Result<Option<ExitStatus>> {
+fn ended(process: &mut Child, gone: &Receiver<Config>) -> io::Result<Option<ExitStatus>> {
     loop {
         if let Some(status) = process.try_wait()? {
             return Ok(Some(status));
@@ -234,21 +225,67 @@ fn ended(process: &mut Child, gone: &Receiver<Restart>) -> io::Result<Option<Exi
     }
 }
 
-/// The further lines of standard input. They end with it, and with the process that held its other end.
-fn gone() -> io::Result<Receiver<Restart>> {
-    let (tell, told) = channel();
-    thread::Builder::new().name("gone".to_owned()).spawn(move || {
+/// The settings with which perbuck wants the server started again. They end when perbuck has gone: with standard input, or with the
+/// silence of a connection that was cut off.
+fn gone(charge: &Charge) -> io::Result<Receiver<Config>> {
+    let (asked, asks) = channel();
+    thread::Builder::new().name("input".to_owned()).spawn(move || {
         // An error is an end as well, and so is a line of another program.
-        for restart in io::stdin().lock().lines().map_while(Result::ok).map_while(|line| serde_json::from_str(&line).ok()) {
-            if tell.send(restart).is_err() {
+        for ask in io::stdin().lock().lines().map_while(Result::ok).map_while(|line| serde_json::from_str(&line).ok()) {
+            if asked.send(ask).is_err() {
                 return;
             }
         }
     })?;
+    let (tell, told) = channel();
+    let (folder, password, last) = (charge.folder.clone(), charge.order.password.clone(), last_process(charge));
+    let limit = if charge.order.is_remote { SILENCE } else { Duration::MAX };
+    let words = move || Told::Doing { doing: folder::doing(&folder), words: last_words(&folder, &last, &password) };
+    thread::Builder::new().name("answers".to_owned()).spawn(move || answer(&asks, limit, &tell, &words))?;
     Ok(told)
 }
 
-pub(super) fn last_lines(log: &Path) -> String {
+/// Answers what needs nothing of the processes, and passes on the rest.
+fn answer(asks: &Receiver<Ask>, limit: Duration, restart: &Sender<Config>, doing: &dyn Fn() -> Told) {
+    while let Ok(ask) = asks.recv_timeout(limit) {
+        match ask {
+            Ask::Cpu => tell(&Told::Cpu(perbuck_observe::cpu_of_children().map(|time| (time.user_ns, time.system_ns)))),
+            Ask::Doing => tell(&doing()),
+            Ask::Restart(config) => {
+                if restart.send(config).is_err() {
+                    return;
+                }
+            }
+            Ask::Pulse => {}
+            // A guard makes one server.
+            Ask::Look(_) | Ask::Clean(_) | Ask::Start(_) => return,
+        }
+    }
+}
+
+fn started(charge: &Charge) -> Started {
+    let program = charge.programs.first().cloned().unwrap_or_default();
+    Started {
+        target: charge.recipe.target.clone(),
+        folder: charge.folder.clone(),
+        file_system: perbuck_observe::file_system(&charge.folder),
+        // Of one on its own machine perbuck asks the process itself.
+        build: if charge.order.is_remote { perbuck_observe::build_of_file(&program) } else { Build::default() },
+        program,
+    }
+}
+
+/// The process that is started last.
+fn last_process(charge: &Charge) -> String {
+    charge.recipe.stages.iter().flatten().last().map_or(String::new(), |process| process.name.clone())
+}
+
+/// The last lines of a process's log, without the password: a server may quote a statement that it cannot take.
+pub(super) fn last_words(folder: &Path, process: &str, password: &str) -> String {
+    last_lines(&folder.join(log_of(process))).replace(password, "…")
+}
+
+fn last_lines(log: &Path) -> String {
     let cut = |line: &str| {
         line.chars().take(LINE_MAX).collect::<String>() + if line.chars().nth(LINE_MAX).is_some() { "…" } else { "" }
     };

@@ -1,21 +1,26 @@
 //! Private servers of a study: found, started, waited for, and gone with the command that needed them, however it ends.
 //!
 //! Each server has a [`folder`] of its own and a [`guard`], a second process of perbuck that makes and holds the server as long as
-//! the first one lives. The end of their pipe tells it, so that even a kill or a crash leaves nothing. The programs of a server end
-//! with their guard ([`program`]). Where the guard was killed, too, the next command removes what is left.
+//! the first one lives. The end of their [`line`] tells it, so that even a kill or a crash leaves nothing. The programs of a server end
+//! with their guard ([`program`]). Where the guard was killed, too, the next command removes what is left. A guard runs on the server's
+//! machine, and the line leads there ([`host`]).
 
 mod find;
 mod folder;
 mod guard;
-mod installed;
+pub(crate) mod host;
 mod instance;
+mod line;
+mod order;
 mod program;
 pub(crate) mod ready;
 mod running;
+mod talk;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
+use perbuck_core::run_record::Observed;
 use perbuck_core::study::{Contender, ServerSpec, Study, WorkloadSpec};
 use perbuck_database::registry::AnyTarget;
 use perbuck_database::secret::Secret;
@@ -25,12 +30,16 @@ use perbuck_load::stop::StopToken;
 use crate::error::{ErrorKind, LabError};
 use crate::progress::Progress;
 use crate::registry::Registry;
+use crate::stage::Stage;
 
-use guard::Told;
+use host::{Address, Host};
 use instance::Instance;
+use line::Line;
+use talk::{Ask, Failure, Order, Told};
 
 pub use guard::guard_if_asked;
-pub(crate) use installed::installed;
+pub use instance::Holder;
+pub(crate) use talk::Looked;
 
 /// Connections beyond those of the sweep: for loading, checking and looking.
 const SPARE_CONNECTIONS: u32 = 100;
@@ -45,7 +54,8 @@ struct Running {
     target: AnyTarget,
     password: Secret,
     instance: Instance,
-    programs: Vec<PathBuf>,
+    /// The machine that it runs on, where that is another one.
+    machine: Option<Observed>,
     /// The settings that it runs with.
     config: BTreeMap<String, String>,
 }
@@ -58,9 +68,6 @@ impl Servers {
         stop: &StopToken,
         progress: &mut dyn Progress,
     ) -> Result<Self, LabError> {
-        if study.contenders.iter().any(|c| c.server.is_some()) {
-            guard::possible()?;
-        }
         let mut running = Vec::new();
         for contender in &study.contenders {
             let spec = contender.server.as_ref();
@@ -86,10 +93,11 @@ impl Servers {
             running.who,
             study.server_state(workload)
         ));
-        let (who, programs, parent) = (running.who.clone(), running.programs.clone(), parent(spec));
-        running.instance.restart(&order(study, (&who, spec), &programs, &parent)?)?;
+        running.instance.restart(spec.config())?;
         running.config = spec.config();
-        ready::wait(&who, &running.instance, (&*running.target, &running.password), registry, stop)?;
+        let Running { who, instance, target, password, .. } = running;
+        ready::started(who, instance, stop)?;
+        ready::wait(who, instance, (&**target, password), registry, stop)?;
         Ok(true)
     }
 
@@ -99,11 +107,10 @@ impl Servers {
     }
 
     /// What came of trials on them; where they failed because a process of a server has ended, that is said.
-    pub(crate) fn explain<T>(&self, came: Result<T, LabError>) -> Result<T, LabError> {
+    pub(crate) fn explain<T>(&mut self, came: Result<T, LabError>) -> Result<T, LabError> {
         let Err(error) = came else { return came };
-        for running in self.0.iter().flatten() {
-            if let Some(Told::Ended { process, how }) = running.instance.told() {
-                let words = running.instance.last_words(&process, &running.password);
+        for running in self.0.iter_mut().flatten() {
+            if let Some(Told::Ended { process, how, words }) = running.instance.told() {
                 let message = format!("{}: {} ended ({how}); it said:\n{words}", running.who, ready::called(&process));
                 return Err(LabError::new(ErrorKind::Target, message, "trials that were measured before are kept"));
             }
@@ -111,21 +118,64 @@ impl Servers {
         Err(error)
     }
 
-    /// The process whose children are a contender's private server.
-    pub(crate) fn holder(&self, contender: usize) -> Option<u32> {
-        self.0.get(contender)?.as_ref().map(|r| r.instance.guard())
+    /// Gives a stage of a contender what only the guard of its private server knows.
+    pub(crate) fn tell(&self, contender: usize, stage: Stage) -> Stage {
+        let Some(Some(running)) = self.0.get(contender) else { return stage };
+        let is_here = *running.instance.host() == Host::Here;
+        let (machine, program) = (running.machine.clone(), running.instance.build());
+        Stage { holder: Some(running.instance.holder()), local: is_here, machine, program, ..stage }
     }
 }
 
-/// Removes what killed runs left where the servers of a study have their folders.
+/// Removes what killed runs left where the servers of a study have their folders on this machine.
 pub(crate) fn clean(study: &Study, progress: &mut dyn Progress) {
-    let parents: BTreeSet<PathBuf> = study.contenders.iter().filter_map(|c| c.server.as_ref().map(parent)).collect();
-    parents.iter().for_each(|parent| folder::clean(parent, progress));
+    let here = study.contenders.iter().filter_map(|c| c.server.as_ref()).filter(|spec| spec.host.is_none());
+    let parents: BTreeSet<PathBuf> =
+        here.map(|spec| spec.folder.as_ref().map_or_else(std::env::temp_dir, |f| PathBuf::from(&f.value))).collect();
+    parents.iter().for_each(|parent| show(folder::clean(parent), "", progress));
 }
 
-/// Where a server has its folder.
-pub(crate) fn parent(spec: &ServerSpec) -> PathBuf {
-    spec.folder.as_ref().map_or_else(std::env::temp_dir, |f| PathBuf::from(&f.value))
+/// Shows what was removed; `host` is what lines begin with.
+fn show(cleaned: Vec<Result<String, String>>, host: &str, progress: &mut dyn Progress) {
+    for said in cleaned {
+        match said {
+            Ok(removed) => progress.line(&format!("{host}{removed}")),
+            Err(failed) => progress.alert(&format!("{host}{failed}")),
+        }
+    }
+}
+
+/// Looks at the machine of a contender's private server: at its programs, and at the version that they tell.
+///
+/// # Errors
+/// A host that cannot be used, a program that is missing, and another version than the study wants.
+pub(crate) fn look(contender: &Contender, spec: &ServerSpec) -> Result<Looked, LabError> {
+    let (who, host) = (format!("contender `{}`", contender.name), host_of(spec)?);
+    let order = instance::order(&who, spec, &host, (Vec::new(), 0));
+    let looked = if host == Host::Here {
+        guard::possible()?;
+        order::look(&order)?
+    } else {
+        looked(&Line::open(&who, &host, order.parent.as_deref())?, &order)?
+    };
+    let version = kind_of(&who, spec)?.version(&looked.version);
+    let tells = version.starts_with(|c: char| c.is_ascii_digit());
+    if tells && !wanted(spec, version) { Err(other_version(&who, spec, &looked.program, version)) } else { Ok(looked) }
+}
+
+/// What a guard on another machine finds there.
+fn looked(line: &Line, order: &Order) -> Result<Looked, LabError> {
+    let (Some(Told::Looked(found)), Host::There(address)) = (line.ask(&Ask::Look(order.clone())), line.host()) else {
+        return Err(line.lost(&order.who));
+    };
+    let found = found.map_err(Failure::error)?;
+    Ok(Looked { machine: Observed { source: address.to_string(), ..found.machine }, ..found })
+}
+
+/// The machine of a server. Its address was read when the study was.
+fn host_of(spec: &ServerSpec) -> Result<Host, LabError> {
+    let Some(host) = &spec.host else { return Ok(Host::Here) };
+    Address::read(&host.value).map(Host::There).map_err(|why| LabError::usage(format!("line {}: {why}", host.line), ""))
 }
 
 fn databases(study: &Study) -> Vec<String> {
@@ -141,41 +191,50 @@ fn start(
     stop: &StopToken,
     progress: &mut dyn Progress,
 ) -> Result<Running, LabError> {
-    let who = format!("contender `{}`", contender.name);
+    let (who, host) = (format!("contender `{}`", contender.name), host_of(spec)?);
     let kind = kind_of(&who, spec)?;
-    let programs = find::all(&who, (kind, &spec.parts()), spec.program.as_ref().map(|p| p.value.as_str()))?;
-    let parent = parent(spec);
-    let order = order(study, (&who, spec), &programs, &parent)?;
     if let Some(file) = &spec.config_file {
         let of_file = file.settings.len();
         progress
             .detail(&format!("{who}: {of_file} settings of {} hold; ports, folders and users are perbuck's", file.name.value));
     }
+    let order = instance::order(&who, spec, &host, (databases(study), study.most_connections() + SPARE_CONNECTIONS));
+    let (line, machine) = opened(&host, &order, progress)?;
     progress.passing(&format!("{who}: starting {kind}"));
-    let (instance, target, password) = Instance::start(&order)?;
-    let target = registry.target(&target).map_err(|p| LabError::failed(p.message, p.help))?;
-    let said = ready::wait(&who, &instance, (&*target, &password), registry, stop)?;
+    let mut instance = Instance::start(line, order)?;
+    let (started, password) = (ready::started(&who, &mut instance, stop)?, instance.password());
+    let target = registry.target(&started.target).map_err(|p| LabError::failed(p.message, p.help))?;
+    let said = ready::wait(&who, &mut instance, (&*target, &password), registry, stop)?;
     let version = kind.version(&said);
-    if !installed::wanted(spec, version) {
-        return Err(other_version(&who, spec, &programs[0], version));
+    if !wanted(spec, version) {
+        return Err(other_version(&who, spec, &started.program, version));
     }
-    let on = perbuck_observe::file_system(instance.folder()).map(|f| format!(" ({f})")).unwrap_or_default();
-    progress.line(&format!("{who}: {kind} {version} runs at {target}, its data in {}{on}", instance.folder().display()));
-    Ok(Running { who, target, password, instance, programs, config: spec.config() })
+    let on = started.file_system.map(|f| format!(" ({f})")).unwrap_or_default();
+    progress.line(&format!("{who}: {kind} {version} runs at {target}, its data in {}{on}", started.folder.display()));
+    Ok(Running { who, target, password, instance, machine, config: spec.config() })
+}
+
+/// A guard on the machine of a server, and the facts of that machine if it is another one. What killed runs left there is removed.
+fn opened(host: &Host, order: &Order, progress: &mut dyn Progress) -> Result<(Line, Option<Observed>), LabError> {
+    let who = &order.who;
+    let Host::There(address) = host else {
+        guard::possible()?;
+        return Ok((Line::open(who, host, None)?, None));
+    };
+    progress.passing(&format!("{who}: connecting to {address}"));
+    let line = Line::open(who, host, order.parent.as_deref())?;
+    show(instance::cleaned(&line, order)?, &format!("{address}: "), progress);
+    let machine = looked(&line, order)?.machine;
+    Ok((line, Some(machine)))
 }
 
 fn kind_of(who: &str, spec: &ServerSpec) -> Result<Kind, LabError> {
     Kind::named(&spec.kind.value).ok_or_else(|| LabError::usage(format!("{who}: no such server"), ""))
 }
 
-fn order<'a>(
-    study: &Study,
-    (who, spec): (&'a str, &'a ServerSpec),
-    programs: &'a [PathBuf],
-    parent: &'a Path,
-) -> Result<instance::Order<'a>, LabError> {
-    let connections = study.most_connections() + SPARE_CONNECTIONS;
-    Ok(instance::Order { who, kind: kind_of(who, spec)?, spec, programs, parent, databases: databases(study), connections })
+/// Whether a version is one that the study wants.
+fn wanted(spec: &ServerSpec, version: &str) -> bool {
+    spec.version.as_ref().is_none_or(|wanted| version.starts_with(&wanted.value))
 }
 
 fn other_version(who: &str, spec: &ServerSpec, program: &Path, version: &str) -> LabError {

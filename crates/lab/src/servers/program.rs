@@ -5,7 +5,7 @@
 use std::ffi::OsString;
 use std::io;
 use std::os::unix::process::CommandExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use nix::sys::prctl::set_pdeathsig;
@@ -41,10 +41,16 @@ struct Start {
 /// The command that starts a program in the folder of its server. Call it on the thread that lives as long as the program shall.
 pub(super) fn command(folder: &Path, terms: &Terms, program: &Path, arguments: &[OsString]) -> io::Result<Command> {
     let start = Start { guard: nix::unistd::getpid().as_raw(), terms: terms.clone() };
-    let mut command = Command::new(std::env::current_exe()?);
+    let mut command = Command::new(own()?);
     command.arg(START_COMMAND).arg(serde_json::to_string(&start)?).arg(program).args(arguments);
     command.current_dir(folder).env(VARIABLE, folder);
     Ok(command)
+}
+
+/// This program, also where its file is gone: a host's is deleted as soon as it runs.
+pub(super) fn own() -> io::Result<PathBuf> {
+    let own = std::env::current_exe()?;
+    Ok(if own.exists() { own } else { PathBuf::from("/proc/self/exe") })
 }
 
 /// Becomes the program; returns only where that fails.

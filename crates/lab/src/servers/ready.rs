@@ -11,9 +11,9 @@ use perbuck_load::error::{Cause, DriverError, ErrorClass};
 use perbuck_load::stop::StopToken;
 use perbuck_load::watch::Waiting;
 
-use super::folder;
-use super::guard::Told;
+use super::host::Host;
 use super::instance::Instance;
+use super::talk::{Started, Told};
 use crate::error::{ErrorKind, LabError};
 use crate::registry::Registry;
 use crate::stage::answer;
@@ -22,50 +22,63 @@ use crate::stage::answer;
 const TIMEOUT: Duration = Duration::from_secs(120);
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// Waits until the server lets us in; its version.
-pub(super) fn wait(
-    who: &str,
-    instance: &Instance,
-    (target, password): (&dyn Target, &Secret),
-    registry: Registry,
-    stop: &StopToken,
-) -> Result<String, LabError> {
-    let waiting = Waiting { title: who.to_owned(), stop: stop.clone(), blockers: None };
-    let mut started = None;
+/// Waits until its guard has started a server: its data are made first, which takes as long as it takes.
+pub(super) fn started(who: &str, instance: &mut Instance, stop: &StopToken) -> Result<Started, LabError> {
     loop {
         if stop.requested() {
             return Err(LabError::interrupted());
         }
         match instance.told() {
-            Some(Told::Started) => started = Some(Instant::now()),
-            Some(Told::Failed { is_of_files, message, help }) => {
-                return Err(LabError::new(if is_of_files { ErrorKind::Files } else { ErrorKind::Target }, message, help));
-            }
-            Some(Told::Ended { process, how }) => {
-                let words = instance.last_words(&process, password);
-                let message = format!("{who}: {} did not start ({how}); it said:\n{words}", called(&process));
-                return Err(LabError::new(ErrorKind::Target, message, "mend the `config` of its `server`"));
-            }
-            None => {}
+            Some(Told::Started(started)) => return Ok(started),
+            Some(told) => ended(who, told)?,
+            None => thread::sleep(PAUSE),
         }
-        // Its data are made first, which takes as long as it takes.
-        let Some(began) = started else {
-            thread::sleep(PAUSE);
-            continue;
-        };
+    }
+}
+
+/// Waits until a server that was started lets us in; its version.
+pub(super) fn wait(
+    who: &str,
+    instance: &mut Instance,
+    (target, password): (&dyn Target, &Secret),
+    registry: Registry,
+    stop: &StopToken,
+) -> Result<String, LabError> {
+    let waiting = Waiting { title: who.to_owned(), stop: stop.clone(), blockers: None };
+    let began = Instant::now();
+    loop {
+        if stop.requested() {
+            return Err(LabError::interrupted());
+        }
+        if let Some(told) = instance.told() {
+            ended(who, told)?;
+        }
         match (registry.version)(target, password, &waiting) {
             Ok(version) => return Ok(version),
             Err(error) if began.elapsed() < TIMEOUT && error.class == ErrorClass::Lost => thread::sleep(PAUSE),
             Err(error) if error.cause == Some(Cause::Stopped) => return Err(LabError::interrupted()),
             Err(error) => {
-                let doing = folder::doing(instance.folder());
-                let message = format!(
-                    "{who}: the server does not let perbuck in: {error}; {doing}; it said:\n{}",
-                    instance.last_words(instance.last_process(), password)
-                );
-                return Err(LabError::new(ErrorKind::Target, message, ""));
+                let (doing, words) = instance.doing();
+                let way = match instance.host() {
+                    Host::Here => "",
+                    Host::There(_) => "a firewall of the host may close its ports: perbuck uses 10000 to 29999",
+                };
+                let message = format!("{who}: the server does not let perbuck in: {error}; {doing}; it said:\n{words}");
+                return Err(LabError::new(ErrorKind::Target, message, way));
             }
         }
+    }
+}
+
+/// The failure of a server that its guard tells.
+fn ended(who: &str, told: Told) -> Result<(), LabError> {
+    match told {
+        Told::Failed(failure) => Err(failure.error()),
+        Told::Ended { process, how, words } => {
+            let message = format!("{who}: {} did not start ({how}); it said:\n{words}", called(&process));
+            Err(LabError::new(ErrorKind::Target, message, "mend the `config` of its `server`"))
+        }
+        _ => Ok(()),
     }
 }
 

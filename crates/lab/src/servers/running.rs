@@ -1,7 +1,7 @@
 //! The processes of one private server, as their guard holds them: started stage by stage, and watched.
 
 use std::io::{self, Read, Write};
-use std::net::TcpStream;
+use std::net::{SocketAddr, TcpStream};
 use std::path::Path;
 use std::process::{Child, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
@@ -12,7 +12,9 @@ use nix::unistd::Pid;
 use perbuck_deploy::local::Process;
 
 use super::folder::POLL;
-use super::guard::{Charge, Restart, Told, last_lines, say, start, tell};
+use super::guard::{last_words, say, start, tell};
+use super::order::Charge;
+use super::talk::{Config, Told};
 use crate::error::{ErrorKind, LabError};
 
 /// How long a process may take until others can use it.
@@ -26,7 +28,7 @@ pub(super) struct Running<'a> {
     pub(super) folder: &'a Path,
     pub(super) charge: &'a Charge,
     /// Tells that perbuck has gone.
-    pub(super) gone: &'a Receiver<Restart>,
+    pub(super) gone: &'a Receiver<Config>,
     pub(super) processes: Vec<(String, Child)>,
 }
 
@@ -36,8 +38,8 @@ pub(super) enum Pause {
     Goes,
     /// perbuck has gone.
     Gone,
-    /// perbuck wants other processes.
-    Restart(Restart),
+    /// perbuck wants them with other settings.
+    Restart(Config),
 }
 
 impl Running<'_> {
@@ -62,12 +64,12 @@ impl Running<'_> {
 
     /// Waits until others can use a process, if they are to.
     fn is_ready(&mut self, process: &Process) -> Result<bool, LabError> {
-        let Some((port, path)) = &process.ready else { return Ok(true) };
+        let Some((at, path)) = &process.ready else { return Ok(true) };
         let began = Instant::now();
-        while !answers(*port, path) {
+        while !answers(*at, path) {
             if began.elapsed() > READY_TIMEOUT {
-                let words = last_lines(&self.folder.join(log_of(&process.name))).replace(&self.charge.password, "…");
-                let (who, name, seconds) = (&self.charge.who, &process.name, READY_TIMEOUT.as_secs());
+                let words = last_words(self.folder, &process.name, &self.charge.order.password);
+                let (who, name, seconds) = (&self.charge.order.who, &process.name, READY_TIMEOUT.as_secs());
                 let message = format!("{who}: {name} is not ready after {seconds} s; it said:\n{words}");
                 return Err(LabError::new(ErrorKind::Target, message, "mend the `config` of its `server`, or what it says"));
             }
@@ -88,7 +90,7 @@ impl Running<'_> {
             let began = Instant::now();
             while process.try_wait().map_err(LabError::of_file("wait for the server in", self.folder))?.is_none() {
                 if began.elapsed() > STOP_TIMEOUT {
-                    let (who, minutes) = (&self.charge.who, STOP_TIMEOUT.as_secs() / 60);
+                    let (who, minutes) = (&self.charge.order.who, STOP_TIMEOUT.as_secs() / 60);
                     let message = format!("{who}: {name} has not ended {minutes} minutes after it was told to");
                     // It goes with its guard.
                     let _ = process.kill();
@@ -109,7 +111,8 @@ impl Running<'_> {
         for i in 0..self.processes.len() {
             let (name, process) = &mut self.processes[i];
             if let Some(status) = process.try_wait().map_err(LabError::of_file("wait for the server in", self.folder))? {
-                tell(&Told::Ended { process: name.clone(), how: status.to_string() });
+                let words = last_words(self.folder, name, &self.charge.order.password);
+                tell(&Told::Ended { process: name.clone(), how: status.to_string(), words });
                 for (_, other) in &mut self.processes {
                     // One that has ended, too, is no failure.
                     let _ = other.kill();
@@ -126,12 +129,12 @@ impl Running<'_> {
     }
 }
 
-/// Whether a GET at a port of this machine is answered by 200.
-fn answers(port: u16, path: &str) -> bool {
+/// Whether a GET there is answered by 200.
+fn answers(at: SocketAddr, path: &str) -> bool {
     let asked = || {
-        let mut stream = TcpStream::connect_timeout(&([127, 0, 0, 1], port).into(), ASK_TIMEOUT)?;
+        let mut stream = TcpStream::connect_timeout(&at, ASK_TIMEOUT)?;
         stream.set_read_timeout(Some(ASK_TIMEOUT))?;
-        write!(stream, "GET {path} HTTP/1.0\r\nHost: 127.0.0.1\r\n\r\n")?;
+        write!(stream, "GET {path} HTTP/1.0\r\nHost: {at}\r\n\r\n")?;
         let mut status = [0; "HTTP/1.0 200".len()];
         stream.read_exact(&mut status)?;
         io::Result::Ok(status.ends_with(b" 200"))

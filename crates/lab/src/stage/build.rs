@@ -20,7 +20,7 @@ pub(crate) fn build(inputs: &Inputs, servers: &Servers, passwords: &[Secret], st
         let own = || Some((inputs.targets.get(i)?.as_ref()?, passwords.get(i)?));
         let Some(reached) = servers.of(i).or_else(own) else { return Err(no_target(contender)) };
         let own = stages_of(inputs, contender, reached, stop)?;
-        stages.extend(own.into_iter().map(|stage| Stage { holder: servers.holder(i), ..stage }));
+        stages.extend(own.into_iter().map(|stage| servers.tell(i, stage)));
     }
     Ok(stages)
 }

@@ -1,0 +1,136 @@
+//! What perbuck and the guard of a private server say to each other: a line of JSON each, through the guard's standard input and output,
+//! on this machine or through `ssh`.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use perbuck_core::run_record::{Build, Observed};
+use perbuck_deploy::local::Parts;
+use perbuck_observe::Room;
+use serde::{Deserialize, Serialize};
+
+use crate::error::{ErrorKind, LabError};
+
+/// Settings of a server in its own words.
+pub(super) type Config = BTreeMap<String, String>;
+
+/// The server that a guard is to make. It holds the password, so it cannot be printed.
+#[derive(Clone, Serialize, Deserialize)]
+pub(super) struct Order {
+    /// For messages: ``contender `a` ``.
+    pub(super) who: String,
+    /// What a study calls its kind.
+    pub(super) kind: String,
+    /// Its program, where the study names one.
+    pub(super) program: Option<String>,
+    /// Where its folder is made; the machine's folder for temporary files where the study names none.
+    pub(super) parent: Option<PathBuf>,
+    pub(super) parts: Parts,
+    pub(super) options: String,
+    pub(super) config: Config,
+    pub(super) databases: Vec<String>,
+    pub(super) connections: u32,
+    /// The limit of file descriptors that perbuck had when it was started: a server's settings can depend on it. That of the guard
+    /// where it runs on another machine.
+    pub(super) descriptors: Option<u64>,
+    /// Whether clients come from other machines, by the address by which the guard itself was reached.
+    pub(super) is_remote: bool,
+    /// Empty where nothing is started.
+    pub(super) password: String,
+}
+
+/// What perbuck says.
+#[derive(Serialize, Deserialize)]
+pub(super) enum Ask {
+    /// Whether this server could be made; a guard answers [`Told::Looked`].
+    Look(Order),
+    /// To remove what killed runs left where this server would have its folder; answered by [`Told::Cleaned`].
+    Clean(Order),
+    /// To make and hold this server; answered by [`Told::Started`] or [`Told::Failed`].
+    Start(Order),
+    /// To start it again with these settings, on the same data; answered likewise.
+    Restart(Config),
+    /// The CPU time of its server; answered by [`Told::Cpu`].
+    Cpu,
+    /// What its server is doing; answered by [`Told::Doing`].
+    Doing,
+    /// Nothing, but that perbuck is still there: a connection that is cut off closes nothing.
+    Pulse,
+}
+
+/// What a guard says.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) enum Told {
+    /// What the machine is, before perbuck's program is there: `Linux x86_64`. The launching script says it.
+    Hello(String),
+    /// The guard runs, and is of this version of perbuck.
+    Here(String),
+    /// The server has been started.
+    Started(Started),
+    /// A process of the server has ended by itself: its name, how, and its last words.
+    Ended { process: String, how: String, words: String },
+    /// There is no server, and why.
+    Failed(Failure),
+    /// What was found, or why the server could not be made.
+    Looked(Result<Looked, Failure>),
+    /// What was removed, and what could not be.
+    Cleaned(Vec<Result<String, String>>),
+    /// CPU time of the server so far, nanoseconds in user mode and in the kernel, where the system tells it.
+    Cpu(Option<(u64, u64)>),
+    /// What the processes of the server are doing, and the last words of the one that was started last.
+    Doing { doing: String, words: String },
+}
+
+impl Told {
+    /// Whether it answers a question, and does not come by itself.
+    pub(super) fn answers(&self) -> bool {
+        !matches!(self, Self::Started(_) | Self::Ended { .. } | Self::Failed(_))
+    }
+}
+
+/// A server that has been started.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct Started {
+    /// Its address, as a target of perbuck.
+    pub(super) target: String,
+    pub(super) folder: PathBuf,
+    /// The file system that holds the folder.
+    pub(super) file_system: Option<String>,
+    /// Its program.
+    pub(super) program: PathBuf,
+    pub(super) build: Build,
+}
+
+/// What is known of a server before it is there.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Looked {
+    pub(super) program: PathBuf,
+    /// What the program says of its version; empty where it says nothing.
+    pub(super) version: String,
+    /// The machine that it would run on.
+    pub(crate) machine: Observed,
+    /// Where its folder would be made.
+    pub(crate) parent: PathBuf,
+    pub(crate) room: Option<Room>,
+}
+
+/// A failure on its way from the guard.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct Failure {
+    kind: ErrorKind,
+    message: String,
+    help: String,
+}
+
+impl From<LabError> for Failure {
+    fn from(error: LabError) -> Self {
+        let (message, help) = error.words();
+        Self { kind: error.kind(), message: message.to_owned(), help: help.to_owned() }
+    }
+}
+
+impl Failure {
+    pub(super) fn error(self) -> LabError {
+        LabError::new(self.kind, self.message, self.help)
+    }
+}
