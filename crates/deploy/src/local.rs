@@ -225,6 +225,10 @@ impl Kind {
     pub fn target(self, parts: &Parts, (address, ports): (IpAddr, &[u16]), options: &str) -> Option<String> {
         let first = SocketAddr::new(address, *ports.first()?);
         let (own, fixed) = match self {
+            // MySQL wants the password of a user's first session itself, encrypted by its key.
+            Self::Mysql if !address.is_loopback() => {
+                (format!("mysql://{NAME}@{first}/{NAME}"), "tls=disabled&send_password=always")
+            }
             Self::Mariadb | Self::Mysql => (format!("mysql://{NAME}@{first}/{NAME}"), "tls=disabled"),
             Self::Postgres => (format!("postgres://{NAME}@{first}/{NAME}"), "tls=disabled"),
             Self::Tidb => (format!("tidb://{NAME}@{}/{NAME}", cluster::hosts(self, parts, (address, ports))?), "tls=disabled"),

@@ -4,6 +4,7 @@
 mod alone;
 pub mod both;
 pub mod cluster;
+pub mod hosts;
 pub mod maria;
 pub mod postgres;
 pub mod tidb;

@@ -56,7 +56,7 @@ fn first_statements(wanted: &Wanted<'_>, password: &str) -> String {
     format!("{}CREATE USER '{NAME}'@'%' IDENTIFIED BY '{password}';\nGRANT ALL ON *.* TO '{NAME}'@'%';\n", databases.concat())
 }
 
-fn serve(wanted: &Wanted<'_>, server: &Path, steps: Vec<Step>, own: &[&str]) -> Option<Recipe> {
+fn serve(kind: Kind, wanted: &Wanted<'_>, server: &Path, steps: Vec<Step>, own: &[&str]) -> Option<Recipe> {
     let [port] = wanted.ports else { return None };
     let mut arguments = common(wanted);
     arguments.push(option("socket", wanted.folder.join("socket")));
@@ -67,7 +67,7 @@ fn serve(wanted: &Wanted<'_>, server: &Path, steps: Vec<Step>, own: &[&str]) -> 
     arguments.extend(own.iter().map(OsString::from));
     // The last one counts, so that the caller's settings win over those above.
     arguments.extend(wanted.config.iter().map(|(key, value)| option(key, value)));
-    let target = Kind::Mysql.target(wanted.parts, (wanted.address, wanted.ports), wanted.options)?;
+    let target = kind.target(wanted.parts, (wanted.address, wanted.ports), wanted.options)?;
     Some(Recipe { steps, stages: vec![vec![Process::only(server, arguments)]], quits: false, target })
 }
 
@@ -84,7 +84,7 @@ pub(super) fn mariadb(wanted: &Wanted<'_>, programs: &[PathBuf], password: &str)
         "DELETE FROM mysql.global_priv WHERE User IN ('root', '');\nFLUSH PRIVILEGES;\n{}",
         first_statements(wanted, password)
     );
-    serve(wanted, server, vec![install, Step::run(server, arguments, input)], &[])
+    serve(Kind::Mariadb, wanted, server, vec![install, Step::run(server, arguments, input)], &[])
 }
 
 const NO_FILES: &str = "--secure-file-priv=NULL";
@@ -95,5 +95,5 @@ pub(super) fn mysql(wanted: &Wanted<'_>, programs: &[PathBuf], password: &str) -
     // The folder that packages compile in for files is there only where their server is set up; it is not needed here.
     arguments.extend(["--initialize-insecure", "--init-file=/dev/stdin", NO_FILES].map(OsString::from));
     let input = format!("{}ALTER USER 'root'@'localhost' ACCOUNT LOCK;\n", first_statements(wanted, password));
-    serve(wanted, server, vec![Step::run(server, arguments, input)], &["--mysqlx=OFF", NO_FILES])
+    serve(Kind::Mysql, wanted, server, vec![Step::run(server, arguments, input)], &["--mysqlx=OFF", NO_FILES])
 }

@@ -174,6 +174,10 @@ fn options_are_part_of_the_address() {
     let target =
         |kind: Kind, options: &str| kind.target(&Parts::new(), (LOOPBACK, &[1, 2, 3, 4][..kind.ports(&Parts::new())]), options);
     assert_eq!(target(Kind::Tikv, "type=txn").as_deref(), Some("tikv://127.0.0.1:1/?type=txn"));
+    let there = |kind: Kind| kind.target(&Parts::new(), (IpAddr::from([10, 0, 0, 1]), &[1]), "");
+    let expected = "mysql://perbuck@10.0.0.1:1/perbuck?tls=disabled&send_password=always";
+    assert_eq!(there(Kind::Mysql).as_deref(), Some(expected));
+    assert_eq!(there(Kind::Mariadb).as_deref(), Some("mysql://perbuck@10.0.0.1:1/perbuck?tls=disabled"));
     let expected = "tidb://perbuck@127.0.0.1:1/perbuck?tls=disabled&set.tidb_txn_mode=optimistic";
     assert_eq!(target(Kind::Tidb, "set.tidb_txn_mode=optimistic").as_deref(), Some(expected));
 }

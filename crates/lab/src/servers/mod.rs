@@ -210,7 +210,9 @@ fn start(
         return Err(other_version(&who, spec, &started.program, version));
     }
     let on = started.file_system.map(|f| format!(" ({f})")).unwrap_or_default();
-    progress.line(&format!("{who}: {kind} {version} runs at {target}, its data in {}{on}", started.folder.display()));
+    let on_host = if let Host::There(address) = &host { format!("{address}:") } else { String::new() };
+    let folder = started.folder.display();
+    progress.line(&format!("{who}: {kind} {version} runs at {target}, its data in {on_host}{folder}{on}"));
     Ok(Running { who, target, password, instance, machine, config: spec.config() })
 }
 
