@@ -8,9 +8,10 @@ use perbuck_core::problem::Problem;
 use perbuck_load::error::{Cause, DriverError, ErrorClass, ErrorCode};
 use perbuck_load::loader::LoadError;
 use perbuck_load::trial::RunError;
+use serde::{Deserialize, Serialize};
 
 /// Kinds of failures.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ErrorKind {
     /// The work was done and found a failure: a trial that ended, a condition that does not hold.
     Failed,
@@ -147,7 +148,11 @@ impl LabError {
                 Self { message: format!("{who}: {}", same_kind(with_option(answer))), ..Self::target(who, answer) }
             }
             RunError::Machine(_) => Self::failed(format!("{who}: {error}"), MACHINE),
-            RunError::WorkerDied(_) | RunError::Agent(_) => Self::failed(format!("{who}: {error}"), ""),
+            RunError::WorkerDied(_) => Self::failed(format!("{who}: {error}"), ""),
+            RunError::Agent(failure) => {
+                let kind = if failure.target { ErrorKind::Target } else { ErrorKind::Failed };
+                Self::new(kind, format!("{who}: {error}"), failure.help.clone())
+            }
             RunError::AgentLost(_) => Self::new(
                 ErrorKind::AgentLost,
                 format!("{who}: {error}"),

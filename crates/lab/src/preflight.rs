@@ -46,18 +46,21 @@ pub(crate) struct Request<'a> {
     pub(crate) connections: u32,
     /// Load threads; as many as processors if not given.
     pub(crate) threads: Option<u32>,
+    /// Whether other processes open the connections; each of them looks at its own limits.
+    pub(crate) apart: bool,
     /// Where the records go, if there will be some.
     pub(crate) results: Option<&'a Path>,
 }
 
 impl<'a> Request<'a> {
     /// That of the trials of a study.
-    pub(crate) fn of_trials(inputs: &Inputs, results: &'a Path) -> Self {
+    pub(crate) fn of_trials(inputs: &Inputs, results: &'a Path, apart: bool) -> Self {
         let study = &inputs.study;
         Self {
             purpose: Purpose::Run,
             connections: study.most_connections(),
             threads: study.sweep.workers,
+            apart,
             results: Some(results),
         }
     }
@@ -139,7 +142,8 @@ pub(crate) fn look(
     stop: &StopToken,
 ) -> Result<Preflight, LabError> {
     let (mut found, host) = (Preflight::default(), perbuck_observe::host());
-    if let Err(error) = process::enough_descriptors(&inputs.targets, request.connections, request.threads) {
+    let opened_here = if request.apart { 0 } else { request.connections };
+    if let Err(error) = process::enough_descriptors(&inputs.targets, opened_here, request.threads) {
         found.push(inputs, None, &error);
     }
     let mut disks = Disks::default();

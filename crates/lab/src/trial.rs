@@ -23,7 +23,7 @@ use perbuck_load::workload::NewRecords;
 
 use crate::counters::differences;
 use crate::error::{ErrorKind, LabError};
-use crate::flags;
+use crate::flags::{self, AppliedBy};
 use crate::fleet::Fleet;
 use crate::sampler::Sampler;
 use crate::stage::Stage;
@@ -184,7 +184,8 @@ pub fn run_watched(
     let (rows_after, uncounted) = rows_after(context, &task, (&new_records, away.is_some()), stop)?;
     let health = of_agents_too(sampler.health(&spec, std::mem::take(&mut outcome.health), &outcome.intervals), &agents);
     let (server_cpu_ns, of_machine) = (sampler.server_ns, sampler.flags);
-    let mut flags = flags::of(&spec, &outcome.measured, &health)?;
+    let by = if agents.is_empty() { AppliedBy::ThisProcess } else { AppliedBy::Agents };
+    let mut flags = flags::of((&spec, by), &outcome.measured, &health)?;
     flags.extend(flags::foreign_load(&work, spec.warmup_ns + spec.duration_ns));
     let (of_machine, emulator) = of_client(of_machine, context.host, &agents);
     flags.extend(beside_the_engine(as_text, of_machine, away.or(uncounted), emulator));

@@ -17,10 +17,12 @@ use crate::trial::{RunError, TrialOutcome, TrialSpec};
 use crate::workload::Workload;
 
 mod hands;
+mod lateness;
 mod outcome;
 mod relay;
 
 pub use hands::{Agent, Signals};
+pub use lateness::{Lateness, lateness};
 use hands::{Hand, joined, spawn};
 use outcome::{Seen, as_ended, finish};
 pub use relay::Coordinator;

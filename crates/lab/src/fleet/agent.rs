@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use perbuck_core::run_record::HostRecord;
 use perbuck_database::secret::Secret;
-use perbuck_fleet::{Channel, Clock, FleetError, Received, Token, accept};
+use perbuck_fleet::{Build, Channel, Clock, FleetError, Received, Token, accept};
 use perbuck_load::executor::{Coordinator, WorkerOutcome};
 use perbuck_load::observer::{Observer, Unobserved};
 use perbuck_load::recorder::Second;
@@ -21,6 +21,7 @@ use super::member::SILENT;
 use super::messages::{Answer, FillOrder, Order, ShareReport, StudyOrder, TrialOrder};
 use crate::error::{ErrorKind, LabError};
 use crate::inputs::{self, Inputs};
+use crate::process;
 use crate::progress::Progress;
 use crate::registry::Registry;
 use crate::sampler::Sampler;
@@ -39,6 +40,8 @@ pub struct AgentOptions {
     pub listen: SocketAddr,
     /// What it and its coordinator know.
     pub token: Token,
+    /// The build of its program, which must be that of its coordinator; another one than it runs only for tests.
+    pub build: Build,
     /// The clock by which it starts; [`perbuck_load::window::steady_ns`], or one that is ahead of it by so many nanoseconds, for tests.
     pub clock_ahead_ns: i64,
     /// The databases and benchmarks that it knows.
@@ -82,7 +85,7 @@ pub fn serve(
                 }
                 let arrived = arrived.clone();
                 let meet = move || {
-                    let agreed = agreed(&stream, &options.token, clock.clone(), busy);
+                    let agreed = agreed(&stream, options, clock.clone(), busy);
                     handshakes.fetch_sub(1, Ordering::AcqRel);
                     // Where the agent ends meanwhile, so does the connection.
                     drop(arrived.send((from, agreed)));
@@ -109,10 +112,10 @@ pub fn serve(
     Ok(())
 }
 
-fn agreed(stream: &TcpStream, token: &Token, clock: Clock, busy: &AtomicBool) -> Result<Channel, String> {
+fn agreed(stream: &TcpStream, options: &AgentOptions, clock: Clock, busy: &AtomicBool) -> Result<Channel, String> {
     stream.set_nonblocking(false).map_err(|e| e.to_string())?;
     let mut mine = false;
-    let agreed = accept(stream, token, clock, || {
+    let agreed = accept(stream, (&options.token, &options.build), clock, || {
         mine = !busy.swap(true, Ordering::AcqRel);
         if mine { Ok(()) } else { Err("this agent serves another coordinator".to_owned()) }
     });
@@ -153,7 +156,7 @@ impl Served<'_> {
                         stages = made;
                         Answer::Prepared(HostRecord { shared_with_server, ..perbuck_observe::host() })
                     }
-                    Err(error) => Answer::Failed(error.to_string()),
+                    Err(error) => Answer::Failed(error.into()),
                 },
                 Received::Message(Order::Trial(order)) => match of(&stages, &order.contender, &order.workload) {
                     Ok(stage) => match self.share(stage, &order) {
@@ -168,7 +171,7 @@ impl Served<'_> {
                 },
                 Received::Message(Order::Echo(text)) => Answer::Echo(text),
                 Received::Message(Order::Ceiling { study, workload, spec }) => {
-                    self.ceiling(&study, &workload, &spec).unwrap_or_else(|error| Answer::Failed(error.to_string()))
+                    self.ceiling(&study, &workload, &spec).unwrap_or_else(|error| Answer::Failed(error.into()))
                 }
                 // It came too late for its trial, which has ended here.
                 Received::Message(Order::Start { .. } | Order::Stop) => continue,
@@ -206,6 +209,7 @@ impl Served<'_> {
     fn prepared(&mut self, order: &StudyOrder) -> Result<(Stages, bool), LabError> {
         let registry = self.options.registry;
         let inputs = self.read(order)?;
+        process::enough_descriptors(&inputs.targets, order.most.connections, order.most.threads)?;
         let (mut all, mut shared) = (Stages::new(), false);
         for (contender, own) in inputs.study.contenders.iter().zip(&inputs.targets) {
             let Some(reached) = order.reached.get(&contender.name) else { continue };
@@ -230,13 +234,14 @@ impl Served<'_> {
         self.progress.passing(&format!("{}: inserting the records that the trial left out", stage.title));
         match stage.trials.fill(order.share, order.up_to) {
             Ok(rows) => Answer::Filled(rows),
-            Err(error) => Answer::Failed(error.to_string()),
+            Err(error) => Answer::Failed(error.into()),
         }
     }
 
     /// Applies a share; an error is that the coordinator is gone.
     fn share(&mut self, stage: &Stage, order: &TrialOrder) -> Result<Answer, String> {
-        let (stop, opens_ns) = (StopToken::default(), Mutex::new(None));
+        let stop = if order.keeps { StopToken::keeping() } else { StopToken::default() };
+        let opens_ns = Mutex::new(None);
         let (text_before, sent_before) = (stage.server.text_fallbacks(), stage.server.sent());
         self.progress.passing(&format!(
             "{}: applying share {} of {}",
@@ -275,7 +280,7 @@ impl Served<'_> {
                 workers,
             })),
             Err(RunError::Interrupted) => Answer::Stopped,
-            Err(error) => Answer::Failed(LabError::trial(&stage.title, &error).to_string()),
+            Err(error) => Answer::Failed(LabError::trial(&stage.title, &error).into()),
         })
     }
 }
@@ -283,7 +288,7 @@ impl Served<'_> {
 /// The stage with these names, or what is answered where there is none.
 fn of<'s>(stages: &'s Stages, contender: &str, workload: &str) -> Result<&'s Stage, Answer> {
     let stage = stages.get(&(contender.to_owned(), workload.to_owned()));
-    stage.ok_or_else(|| Answer::Failed("it knows no such contender or workload".to_owned()))
+    stage.ok_or_else(|| Answer::Failed(LabError::failed("it knows no such contender or workload", "").into()))
 }
 
 /// Listens to the coordinator during a share.

@@ -10,7 +10,7 @@ use perbuck_load::trial::TrialSpec;
 
 use super::Fleet;
 use super::member::Asked;
-use super::messages::{Answer, Order, StudyOrder};
+use super::messages::{Answer, Load, Order, StudyOrder};
 use crate::error::LabError;
 use crate::inputs::Inputs;
 use crate::progress::Progress;
@@ -51,6 +51,7 @@ impl Fleet {
             text: inputs.text.clone(),
             prices: prices.clone(),
             reached: Default::default(),
+            most: Load::default(),
         };
         let members = self.members.borrow();
         progress.passing("measuring the network to each agent");

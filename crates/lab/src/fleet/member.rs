@@ -8,11 +8,12 @@ use perbuck_core::units::thousands;
 use perbuck_fleet::{Channel, Offset, Received};
 use perbuck_load::executor::{Agent, Signals, WorkerOutcome};
 use perbuck_load::stop::StopToken;
-use perbuck_load::trial::RunError;
+use perbuck_load::trial::{AgentFailure, RunError};
 use perbuck_load::workload::NewRecords;
 use serde::Serialize;
 
-use super::messages::{Answer, FillOrder, Order, ShareReport, StudyOrder, TrialOrder};
+use super::client::ClientSeen;
+use super::messages::{Answer, Failure, FillOrder, Order, ShareReport, StudyOrder, TrialOrder};
 use crate::error::{ErrorKind, LabError};
 
 /// An agent that is silent for longer is lost: it says something ten times a second.
@@ -60,6 +61,16 @@ impl Shared {
         self.channel.send(order).map_err(|e| self.lost(&e.to_string()))
     }
 
+    /// That it cannot do what was ordered.
+    fn failed(&self, failure: Failure) -> RunError {
+        let Failure { kind, message, help } = failure;
+        RunError::Agent(AgentFailure {
+            target: kind == ErrorKind::Target,
+            message: format!("agent {}: {message}", self.name),
+            help,
+        })
+    }
+
     /// Tells it to insert what is missing of its new records.
     pub(super) fn fill(&self, order: FillOrder) -> Result<(), RunError> {
         self.tell(&Order::Fill(order))
@@ -70,7 +81,7 @@ impl Shared {
         loop {
             match self.channel.receive(LOOK) {
                 Received::Message(Answer::Filled(rows)) => return Ok(rows),
-                Received::Message(Answer::Failed(why)) => return Err(RunError::Agent(format!("agent {}: {why}", self.name))),
+                Received::Message(Answer::Failed(failure)) => return Err(self.failed(failure)),
                 Received::Message(_) => return Err(self.lost(UNASKED)),
                 Received::Closed(why) => return Err(self.lost(&why)),
                 Received::Nothing if self.channel.silent_for() > SILENT => return Err(self.lost("it fell silent")),
@@ -146,9 +157,11 @@ impl Member {
         let until = Instant::now() + limit;
         while Instant::now() < until {
             match self.shared.channel.receive(LOOK) {
-                Received::Message(Answer::Failed(why)) => {
-                    let help = "agents reach the servers from their own machines; look at addresses, network and rights there";
-                    return Err(LabError::new(ErrorKind::Target, format!("agent {}: {why}", self.name), help));
+                Received::Message(Answer::Failed(Failure { kind, message, help })) => {
+                    let from_there =
+                        "agents reach the servers from their own machines; look at addresses, network and rights there";
+                    let help = if kind == ErrorKind::Target { from_there } else { help.as_str() };
+                    return Err(LabError::new(kind, format!("agent {}: {message}", self.name), help));
                 }
                 Received::Message(answer) => return Ok(answer),
                 Received::Closed(why) => return Err(self.gone(&why)),
@@ -193,6 +206,8 @@ pub(super) struct Seen {
     pub(super) number: u32,
     pub(super) record: AgentRecord,
     pub(super) flags: Vec<Flag>,
+    /// Whether it was the limit.
+    pub(super) client: ClientSeen,
     /// Statements that ran as text.
     pub(super) as_text: u64,
     /// What it sent, as the server counts it.
@@ -279,7 +294,8 @@ impl<'a> Sharing<'a> {
             other => other,
         };
         let flags = report.flags.into_iter().map(named).collect();
-        let seen = Seen { number: share.number, record, flags, as_text, sent, new_records };
+        let client = ClientSeen::of(&report.workers, self.order.spec.load.is_open());
+        let seen = Seen { number: share.number, record, flags, client, as_text, sent, new_records };
         self.reports.lock().unwrap_or_else(PoisonError::into_inner).push(seen);
         report.workers
     }
@@ -296,9 +312,7 @@ impl Agent for Sharing<'_> {
                 Received::Message(Answer::Ended(report)) => return Ok(self.ended(*report)),
                 Received::Message(Answer::Stopped) if self.stops == 0 => return Err(self.lost("it was stopped")),
                 Received::Message(Answer::Stopped) => return Err(RunError::Interrupted),
-                Received::Message(Answer::Failed(why)) => {
-                    return Err(RunError::Agent(format!("agent {}: {why}", self.agent.name)));
-                }
+                Received::Message(Answer::Failed(failure)) => return Err(self.agent.failed(failure)),
                 Received::Message(Answer::Prepared(_) | Answer::Echo(_) | Answer::Ceiling { .. } | Answer::Filled(_)) => {
                     return Err(self.lost(UNASKED));
                 }

@@ -10,6 +10,8 @@ use perbuck_load::trial::TrialSpec;
 use perbuck_load::workload::NewRecords;
 use serde::{Deserialize, Serialize};
 
+use crate::error::{ErrorKind, LabError};
+
 /// To an agent.
 #[derive(Serialize, Deserialize)]
 pub(super) enum Order {
@@ -39,6 +41,16 @@ pub(super) struct StudyOrder {
     pub(super) prices: Option<(String, String)>,
     /// How contenders are reached, by name; those alone that are measured.
     pub(super) reached: BTreeMap<String, Reached>,
+    /// The most load that it applies at once.
+    pub(super) most: Load,
+}
+
+/// What one process has to hold.
+#[derive(Clone, Copy, Default, Serialize, Deserialize)]
+pub(crate) struct Load {
+    pub(crate) connections: u32,
+    /// Load threads; as many as processors if not given.
+    pub(crate) threads: Option<u32>,
 }
 
 /// How a contender is reached. It travels over TLS alone, and no file holds it.
@@ -58,6 +70,8 @@ pub(super) struct TrialOrder {
     pub(super) spec: TrialSpec,
     /// Whether seconds are wanted by kind of transaction.
     pub(super) by_kind: bool,
+    /// Whether a first request to stop ends the window and keeps what was measured.
+    pub(super) keeps: bool,
 }
 
 /// What is missing of the new records of a share that has ended.
@@ -71,13 +85,28 @@ pub(super) struct FillOrder {
     pub(super) up_to: u64,
 }
 
+/// A failure, as [`LabError`] has it.
+#[derive(Serialize, Deserialize)]
+pub(super) struct Failure {
+    pub(super) kind: ErrorKind,
+    pub(super) message: String,
+    pub(super) help: String,
+}
+
+impl From<LabError> for Failure {
+    fn from(error: LabError) -> Self {
+        let (message, help) = error.words();
+        Self { kind: error.kind(), message: message.to_owned(), help: help.to_owned() }
+    }
+}
+
 /// From an agent.
 #[derive(Serialize, Deserialize)]
 pub(super) enum Answer {
     /// It can drive the study; this is its machine.
     Prepared(HostRecord),
     /// It cannot do what was ordered, and why.
-    Failed(String),
+    Failed(Failure),
     /// All connections of its share are open.
     Ready,
     /// A second of one worker is over.
