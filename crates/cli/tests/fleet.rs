@@ -65,6 +65,7 @@ fn four_agents_count_what_the_server_counts_and_start_together() {
             addresses(&running).split(',').collect::<Vec<_>>()
         );
         assert!(agents.iter().all(|a| a.start_missed_ns == 0 && a.user_ns + a.system_ns > 0), "{agents:#?}");
+        assert!(agents.iter().all(|a| a.host.cpus > 0 && a.host.memory_bytes > 1 << 30), "{agents:#?}");
         let flagged = record.flags.iter().any(|f| matches!(f, Flag::AgentsApart { .. }));
         assert_eq!(flagged, starts_apart_ns(agents) > TOGETHER, "{agents:#?}");
         // The lease and the note of the trial's end are perbuck's too, and no part of its load.
@@ -100,6 +101,7 @@ fn a_trial_that_loses_an_agent_is_void_and_the_next_is_fine() {
     let found = records(&desk);
     assert_eq!(found.iter().map(|r| r.agents.len()).collect::<Vec<_>>(), [2, 2]);
     assert!(found.iter().all(|r| r.measured.transactions["oltp_read_write"].committed > 0));
+    assert!(!done.err.contains("may remain"), "its system closed its sessions: {}", done.err);
     // One that its own user stops is lost, too.
     std::fs::remove_dir_all(desk.path("results")).unwrap();
     let stopped = Running::start(&desk);
@@ -141,6 +143,24 @@ fn an_agent_that_stands_still_or_is_cut_off_makes_its_trial_void_and_comes_back(
         assert!(found.iter().all(|r| !r.agents.is_empty() && r.measured.window_ns == 5_000_000_000), "{what}");
         std::fs::remove_dir_all(desk.path("results")).unwrap();
     }
+}
+
+/// It never drops its share, so the study goes on without it and says what may be left of it.
+#[test]
+fn sessions_of_an_agent_that_never_comes_back_are_told() {
+    let mut desk = Desk::new();
+    let maria = Maria::fresh(&mut desk, "PERBUCK_TEST_MARIADB", "fleet_stopped");
+    // No transaction of it holds a lock that would keep the data from being loaded again.
+    desk.write("s.toml", &study(&maria.url(), &format!("{READ_ONLY}\nreset = \"never\""), &sweep(1, "3s")));
+    desk.good(&["prepare", "s.toml"]);
+    let running = agents(&desk, 2);
+    let done = disturbed(&desk, &addresses(&running), || signal(&running[1].0, "STOP"));
+    assert!(done.code == Some(0) && done.err.contains("going on with 1 of 2 agents"), "{done:#?}");
+    let left = format!("sessions of agent {} may remain at the servers and hold locks", running[1].1);
+    assert!(done.err.contains(&left), "{done:#?}");
+    let there: usize =
+        maria.sql("SELECT COUNT(*) FROM information_schema.processlist WHERE db = 'fleet_stopped'").trim().parse().unwrap();
+    assert!(there > 1, "{there}");
 }
 
 #[test]

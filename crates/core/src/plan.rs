@@ -208,8 +208,9 @@ impl Study {
         let open = if s.is_open() || !s.phases.is_empty() { format!(" {:?} {:?}", s.arrivals, s.phases) } else { String::new() };
         let events = s.events.map(|n| format!(" {n} events")).unwrap_or_default();
         let pause = if s.cooldown_ns > 0 { format!(" cooldown {}", s.cooldown_ns) } else { String::new() };
+        let client = if self.client.stands == Stands::Beside { " client beside" } else { "" };
         fingerprint(&format!(
-            "{contenders:?} {workloads:?} {sweep:?}{open}{events}{servers}{changed}{pause}{own}{levels}{prewarm} {}",
+            "{contenders:?} {workloads:?} {sweep:?}{open}{events}{servers}{changed}{pause}{own}{levels}{prewarm}{client} {}",
             self.seed.0
         ))
     }

@@ -203,6 +203,10 @@ pub struct TargetRecord {
     /// Where the server's program comes from; absent where nothing of it is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub build: Option<Build>,
+    /// The shortest of some round trips of a statement from the client to its server, in nanoseconds. Absent where agents applied the load,
+    /// which have their own, where the server is within the client or has no SQL, and in records of older versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub round_trip_ns: Option<u64>,
 }
 
 /// The machine that ran perbuck.
@@ -226,6 +230,11 @@ pub struct HostRecord {
 }
 
 impl RunRecord {
+    /// The round trip to the server of the client, or of the agent that was furthest from it, in nanoseconds.
+    pub fn round_trip_ns(&self) -> Option<u64> {
+        self.agents.iter().map(|agent| agent.server_round_trip_ns).fold(self.target.round_trip_ns, Option::max)
+    }
+
     /// The value of a metric from counters and measured time; 0 where nothing was measured.
     pub fn metric(&self, metric: &Metric) -> f64 {
         let seconds = self.measured.window_ns as f64 / 1e9;

@@ -34,6 +34,8 @@ const AGENT: &str = "perbuck agent";
 pub enum FleetError {
     /// It cannot be reached, or fell silent.
     Unreachable(String),
+    /// Its machine answers, and no program listens there.
+    Absent(String),
     /// It speaks another version: that one.
     Version(String),
     /// It is another build of the same version: the hashes of both program files, its own first.
@@ -47,7 +49,7 @@ pub enum FleetError {
 impl fmt::Display for FleetError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Unreachable(why) => write!(f, "it cannot be reached: {why}"),
+            Self::Unreachable(why) | Self::Absent(why) => write!(f, "it cannot be reached: {why}"),
             Self::Version(other) => {
                 write!(f, "it is {other}, and this is perbuck {} of protocol {PROTOCOL}", env!("CARGO_PKG_VERSION"))
             }
@@ -67,6 +69,9 @@ impl std::error::Error for FleetError {}
 impl From<io::Error> for FleetError {
     fn from(error: io::Error) -> Self {
         use io::ErrorKind::{TimedOut, WouldBlock};
+        if error.kind() == io::ErrorKind::ConnectionRefused {
+            return Self::Absent(error.to_string());
+        }
         let late = matches!(error.kind(), TimedOut | WouldBlock);
         Self::Unreachable(if late { format!("it did not answer within {LIMIT:?}") } else { error.to_string() })
     }
@@ -205,7 +210,9 @@ impl Talk<'_> {
                 let differ = || FleetError::Build(other.short().to_owned(), self.build.short().to_owned());
                 if self.build.differs(&other) { Err(differ()) } else { Ok(()) }
             }
-            Word::Hello { protocol, perbuck, .. } => Err(FleetError::Version(format!("perbuck {perbuck} of protocol {protocol}"))),
+            Word::Hello { protocol, perbuck, .. } => {
+                Err(FleetError::Version(format!("perbuck {perbuck} of protocol {protocol}")))
+            }
             _ => Err(FleetError::Version("no perbuck".to_owned())),
         }
     }

@@ -125,7 +125,7 @@ fn a_side_that_goes_is_heard_of_and_one_that_is_no_perbuck_too() {
     });
     assert!(matches!(reach(&address, (&token(SECRET), &Build::running()), ahead(0)), Err(FleetError::Unreachable(_))));
     drop(other.join());
-    assert!(matches!(reach(&address, (&token(SECRET), &Build::running()), ahead(0)), Err(FleetError::Unreachable(_))));
+    assert!(matches!(reach(&address, (&token(SECRET), &Build::running()), ahead(0)), Err(FleetError::Absent(_))));
 }
 
 #[test]

@@ -326,7 +326,8 @@ mod tests {
 
     /// All flags hold these words together; without words there is none.
     fn flags(measured: &Measured, health: &Health, words: &[&str]) {
-        let text: String = of((&spec(), AppliedBy::ThisProcess), measured, health).unwrap().iter().map(|f| f.text() + "\n").collect();
+        let text: String =
+            of((&spec(), AppliedBy::ThisProcess), measured, health).unwrap().iter().map(|f| f.text() + "\n").collect();
         assert!(text.is_empty() == words.is_empty() && words.iter().all(|w| text.contains(w)), "{words:?}: {text}");
     }
 

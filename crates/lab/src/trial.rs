@@ -186,14 +186,16 @@ pub fn run_watched(
     let (server_cpu_ns, of_machine) = (sampler.server_ns, sampler.flags);
     let by = if agents.is_empty() { AppliedBy::ThisProcess } else { AppliedBy::Agents };
     let mut flags = flags::of((&spec, by), &outcome.measured, &health)?;
-    flags.extend(flags::foreign_load(&work, spec.warmup_ns + spec.duration_ns));
+    // A number of transactions may have ended it long before its longest time.
+    let load_ns = spec.warmup_ns + outcome.measured.window_ns;
+    flags.extend(flags::foreign_load(&work, load_ns));
     let (of_machine, emulator) = of_client(of_machine, context.host, &agents);
     flags.extend(beside_the_engine(as_text, of_machine, away.or(uncounted), emulator));
     flags.extend(of_agents);
     flags.extend(facts.functional.clone().map(|why| Flag::FunctionalServer { why }));
     let details = Details::of(&mut outcome);
     let audit = task.stage.trials.audit(&outcome.measured)?;
-    let changes = differences(&before, &after, spec.warmup_ns + spec.duration_ns);
+    let changes = differences(&before, &after, load_ns);
     flags.extend(flags::cluster_changed(&changes).into_iter().chain(flags::uneven_servers(&changes)));
     let (observed, build) = (task.stage.observed(&facts, context.host), task.stage.has_build(&facts)?);
     let target = TargetRecord { work: Some(work), observed, build, ..target_record(task.stage, &facts, changes, server_cpu_ns) };

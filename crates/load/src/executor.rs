@@ -22,8 +22,8 @@ mod outcome;
 mod relay;
 
 pub use hands::{Agent, Signals};
-pub use lateness::{Lateness, lateness};
 use hands::{Hand, joined, spawn};
+pub use lateness::{Lateness, lateness};
 use outcome::{Seen, as_ended, finish};
 pub use relay::Coordinator;
 use relay::Relay;

@@ -10,9 +10,7 @@ use perbuck_report::text;
 
 use super::screen;
 use crate::args::StudyArguments;
-use crate::args::fleet::{
-    AgentArguments, FleetArguments, FleetCheckArguments, FleetCommand, FleetCommandArguments,
-};
+use crate::args::fleet::{AgentArguments, FleetArguments, FleetCheckArguments, FleetCommand, FleetCommandArguments};
 
 /// What Ctrl-C does to an agent.
 const AGENT_STOPS: &str = "stopping; a trial that runs is void";

@@ -34,6 +34,10 @@ pub struct AgentRecord {
     pub system_ns: u64,
     /// The most memory that its process has held so far, in bytes; 0 where the system does not say.
     pub peak_memory_bytes: u64,
+    /// The shortest of some round trips of a statement from it to the server, in nanoseconds; absent where the server has no SQL, and in
+    /// records of older versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server_round_trip_ns: Option<u64>,
 }
 
 impl AgentRecord {

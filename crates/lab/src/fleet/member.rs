@@ -1,5 +1,6 @@
 //! An agent as its coordinator sees it.
 
+use std::cell::Cell;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -35,6 +36,8 @@ pub(super) struct Member {
     shared: Arc<Shared>,
     host: HostRecord,
     stop: StopToken,
+    /// Where it is lost, whether its process is gone for certain.
+    pub(super) is_absent: Cell<bool>,
 }
 
 /// What its trials need.
@@ -95,7 +98,7 @@ impl Shared {
 impl Member {
     pub(super) fn new(name: String, channel: Channel, stop: StopToken) -> Self {
         let shared = Shared { name: name.clone(), channel, host: Mutex::default(), lost: Mutex::default() };
-        Self { name, shared: Arc::new(shared), host: HostRecord::default(), stop }
+        Self { name, shared: Arc::new(shared), host: HostRecord::default(), stop, is_absent: Cell::new(false) }
     }
 
     /// It is lost, and why; a later reason takes the place of an earlier one.

@@ -7,6 +7,7 @@ mod agent;
 pub mod check;
 mod client;
 mod fill;
+mod lost;
 mod member;
 mod messages;
 mod options;
@@ -17,7 +18,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use perbuck_core::run_record::{AgentRecord, Flag, STARTS_TOGETHER_NS, starts_apart_ns};
-use perbuck_fleet::{Clock, FleetError};
+use perbuck_fleet::Clock;
 use perbuck_load::executor::Agent;
 use perbuck_load::observer::Observer;
 use perbuck_load::share::Share;
@@ -25,22 +26,19 @@ use perbuck_load::stop::StopToken;
 use perbuck_load::trial::{AgentFailure, RunError};
 use perbuck_load::window::steady_ns;
 
-use crate::error::{ErrorKind, LabError};
-use crate::progress::Progress;
+use crate::error::LabError;
 use crate::trial::{Applied, Task};
 
 pub use agent::{AgentOptions, serve};
 use member::{Member, Sharing};
-use messages::{StudyOrder, TrialOrder};
 pub(crate) use messages::Load;
+use messages::{StudyOrder, TrialOrder};
 pub use options::{FleetOptions, PORT, token};
-pub use prepare::OneContender;
 pub use perbuck_fleet::{Build, Token};
+pub use prepare::OneContender;
 
 /// How long before it comes agents learn of the start, beside the longest round trip.
 const LEAD: Duration = Duration::from_millis(200);
-/// How often a lost agent is looked for.
-const LOOK: Duration = Duration::from_secs(1);
 /// How often a study that goes on without a lost agent looks for it: reaching a machine that is away takes seconds.
 const LOOK_FOR_LOST: Duration = Duration::from_secs(60);
 
@@ -94,7 +92,8 @@ impl Fleet {
         let (by_kind, keeps, reports) = (observer.by_kind(), stop.keeps(), Mutex::new(Vec::new()));
         let share = |(number, member): (u32, &&'_ Member)| {
             let spec = perbuck_load::trial::TrialSpec { share: Share { number, of }, ..task.spec.clone() };
-            let order = TrialOrder { contender: task.key.contender.clone(), workload: task.key.workload.clone(), spec, by_kind, keeps };
+            let order =
+                TrialOrder { contender: task.key.contender.clone(), workload: task.key.workload.clone(), spec, by_kind, keeps };
             Sharing::new(order, member.shared(), &reports)
         };
         let sharing: Vec<Sharing<'_>> = (0..).zip(&there).map(share).collect();
@@ -115,71 +114,6 @@ impl Fleet {
         fill::agree(&new_records)?;
         flags.extend(apart(&agents));
         Ok(Applied { outcome, agents, flags, as_text, sent, new_records })
-    }
-
-    /// After the loss of agents: looks for them, and says with whom the study goes on.
-    ///
-    /// # Errors
-    /// None is left; a request to stop.
-    pub(crate) fn regroup(&self, stop: &StopToken, progress: &mut dyn Progress) -> Result<(), LabError> {
-        loop {
-            self.look();
-            let lost: Vec<String> =
-                self.members.borrow().iter().filter_map(|m| Some(format!("{} ({})", m.name, m.lost()?))).collect();
-            let there = self.members.borrow().len() - lost.len();
-            if lost.is_empty() {
-                return Ok(());
-            }
-            let lost = lost.join(", ");
-            if !self.options.wait_for_lost && there > 0 {
-                progress.alert(&format!("going on with {there} of {} agents; lost: {lost}", self.options.agents.len()));
-                return Ok(());
-            }
-            if !self.options.wait_for_lost {
-                let help = "start the agents again, then run the same command; finished trials are kept";
-                return Err(LabError::new(ErrorKind::AgentLost, format!("no agent is left: {lost}"), help));
-            }
-            let until = Instant::now() + LOOK;
-            progress.passing(&format!("waiting for lost agents: {lost}"));
-            while Instant::now() < until {
-                if stop.requested() {
-                    return Err(LabError::interrupted());
-                }
-                std::thread::sleep(Duration::from_millis(20));
-            }
-        }
-    }
-
-    /// Reaches those again that were lost, where they are back.
-    fn look(&self) {
-        let study = self.study.borrow();
-        for member in self.members.borrow_mut().iter_mut().filter(|m| m.lost().is_some()) {
-            let back = self.reach(&member.name).and_then(|mut back| {
-                study.as_ref().map_or(Ok(()), |order| back.prepare(order))?;
-                Ok(back)
-            });
-            match back {
-                Ok(back) => *member = back,
-                // What keeps it away now is what the user can mend.
-                Err(error) => member.lose(error.words().0),
-            }
-        }
-        self.looked.set(Instant::now());
-    }
-
-    fn reach(&self, name: &str) -> Result<Member, LabError> {
-        let reached = perbuck_fleet::reach(name, (&self.options.token, &self.build), self.clock.clone());
-        let channel = reached.map_err(|e| {
-            let help = match e {
-                FleetError::Unreachable(_) => "start it there with `perbuck agent`; is its port open?",
-                FleetError::Version(_) => "install the same perbuck on both machines",
-                FleetError::Build(..) => "copy the program of this machine to that one, and start `perbuck agent` there again",
-                FleetError::Token => "copy the file of the token to that machine, and start `perbuck agent` there again",
-                FleetError::Refused(_) => "wait until the other one has ended, or name another agent",
-            };
-            LabError::new(ErrorKind::Target, format!("agent {name}: {e}"), help)
-        })?;
-        Ok(Member::new(name.to_owned(), channel, self.stop.clone()))
     }
 }
 
