@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::rng::OpRng;
 use crate::run_record::RunRecord;
-use crate::study::{Contender, Study, Sweep, WorkloadSpec, base_of};
+use crate::study::{Contender, Stands, Study, Sweep, WorkloadSpec, base_of};
 use crate::units::Seed;
 
 /// The names that identify one trial; also its path below the results folder.

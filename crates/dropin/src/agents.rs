@@ -50,6 +50,7 @@ impl Run<'_> {
     /// The agents that apply the load of a run on this target, ready for it; `None` where this process does.
     pub(crate) fn fleet(&self, stop: &StopToken) -> Result<Option<Fleet>, LabError> {
         let Some(options) = &self.agents else { return Ok(None) };
+        options.suits(&self.series.study(&[self.member()], 1))?;
         let load = &self.series.load;
         let (threads, agents) = (load.connections as usize, options.agents.len());
         if threads < agents {

@@ -197,7 +197,9 @@ fn search(
     let (connections, threads) = (terms.connections, inputs.study.sweep.workers);
     let looked = Request { purpose: Purpose::Run, connections, threads, apart: request.fleet.is_some(), results: None };
     preflight::pass(inputs, looked, &passwords, progress, stop)?;
-    let fleet = request.fleet.as_ref().map(|fleet| Fleet::gather(fleet, terms.connections, stop)).transpose()?;
+    let fleet = FleetOptions::of_study(request.fleet.as_ref(), &inputs.study)?
+        .map(|fleet| Fleet::gather(fleet, terms.connections, stop))
+        .transpose()?;
     // Before the stages, so that it goes after them.
     let servers = Servers::start(&inputs.study, inputs.registry, stop, progress)?;
     let stages = stage::build(inputs, &servers, &passwords, stop)?;

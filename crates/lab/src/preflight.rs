@@ -14,6 +14,7 @@ use perbuck_core::study::Contender;
 use perbuck_database::secret::Secret;
 use perbuck_load::stop::StopToken;
 
+use crate::distance::other_zones;
 use crate::error::{ErrorKind, LabError};
 use crate::inputs::Inputs;
 use crate::process;
@@ -146,6 +147,7 @@ pub(crate) fn look(
     if let Err(error) = process::enough_descriptors(&inputs.targets, opened_here, request.threads) {
         found.push(inputs, None, &error);
     }
+    found.notes.extend(other_zones(&inputs.study));
     let mut disks = Disks::default();
     for (i, contender) in inputs.study.contenders.iter().enumerate() {
         // A control is the system that it repeats.

@@ -93,7 +93,7 @@ fn whole(inputs: &Inputs, options: &RunOptions, progress: &mut dyn Progress, sto
         deployments.push(&[]);
     }
     run.live.say(Event::Doing { text: "looking at the servers".to_owned() });
-    let fleet = gathered(options, &missing, stop)?;
+    let fleet = gathered((options, &inputs.study), &missing, stop)?;
     let passwords = stage::passwords(inputs, options.ask_password)?;
     let request = preflight::Request::of_trials(inputs, store.root(), fleet.is_some());
     let most = Load { connections: request.connections, threads: request.threads };
@@ -122,9 +122,14 @@ fn whole(inputs: &Inputs, options: &RunOptions, progress: &mut dyn Progress, sto
 }
 
 /// The agents that are to apply these trials, if any.
-fn gathered(options: &RunOptions, missing: &[(usize, &TrialKey)], stop: &StopToken) -> Result<Option<Fleet>, LabError> {
+fn gathered(
+    (options, study): (&RunOptions, &Study),
+    missing: &[(usize, &TrialKey)],
+    stop: &StopToken,
+) -> Result<Option<Fleet>, LabError> {
     let Some(fewest) = missing.iter().map(|(_, key)| key.connections).min() else { return Ok(None) };
-    options.fleet.as_ref().map(|fleet| Fleet::gather(fleet, fewest, stop)).transpose()
+    let fleet = FleetOptions::of_study(options.fleet.as_ref(), study)?;
+    fleet.map(|fleet| Fleet::gather(fleet, fewest, stop)).transpose()
 }
 
 /// What was asked for, where all of it is there.

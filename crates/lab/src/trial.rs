@@ -22,6 +22,7 @@ use perbuck_load::trial::{RunError, TrialOutcome, TrialSpec};
 use perbuck_load::workload::NewRecords;
 
 use crate::counters::differences;
+use crate::distance;
 use crate::error::{ErrorKind, LabError};
 use crate::flags::{self, AppliedBy};
 use crate::fleet::Fleet;
@@ -166,6 +167,7 @@ pub fn run_watched(
     let spec = task.spec.clone();
     let facts = task.stage.server.facts()?;
     task.stage.has_transactions(&facts)?;
+    let distance = if context.fleet.is_none() { distance::measured(task.stage)? } else { None };
     let before = task.stage.server.counters()?;
     let work_before = task.stage.server.work()?;
     let text_before = task.stage.server.text_fallbacks();
@@ -198,7 +200,8 @@ pub fn run_watched(
     let changes = differences(&before, &after, load_ns);
     flags.extend(flags::cluster_changed(&changes).into_iter().chain(flags::uneven_servers(&changes)));
     let (observed, build) = (task.stage.observed(&facts, context.host), task.stage.has_build(&facts)?);
-    let target = TargetRecord { work: Some(work), observed, build, ..target_record(task.stage, &facts, changes, server_cpu_ns) };
+    let target =
+        TargetRecord { work: Some(work), observed, build, distance, ..target_record(task.stage, &facts, changes, server_cpu_ns) };
     let rule = (!context.study.sweep.collected).then(|| context.study.rule_of(&task.key.workload));
     let record = RunRecord {
         schema: RECORD_SCHEMA,
@@ -369,5 +372,6 @@ fn target_record(
         work: None,
         observed: Vec::new(),
         build: None,
+        distance: None,
     }
 }

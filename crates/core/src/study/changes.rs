@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::plan::fingerprint;
-use crate::study::{Contender, Study, Sweep, WorkloadSpec};
+use crate::study::{Contender, Stands, Study, Sweep, WorkloadSpec};
 use crate::units::duration_text;
 
 impl Study {

@@ -67,13 +67,20 @@ mod tests {
         assert!(beside.contenders[1].nodes.is_empty(), "a control has the machines of its twin");
         assert_eq!(beside.contenders[0].nodes[0].zone.as_deref(), Some("z-2"));
         assert_eq!(plain.changes_since(&beside), ["client.stands: beside → apart"]);
-        assert_eq!(plain.fingerprint(), study("[client]\nwide_area = true").unwrap().fingerprint(), "a permission measures nothing");
+        assert_eq!(
+            plain.fingerprint(),
+            study("[client]\nwide_area = true").unwrap().fingerprint(),
+            "a permission measures nothing"
+        );
     }
 
     #[test]
     fn wrong_words_are_named() {
         let problems = study("[client]\nstands = \"outside\"\nfar = true").unwrap_err();
         let text: String = problems.iter().map(ToString::to_string).collect();
-        assert!(text.contains("`stands` is \"outside\"") && text.contains("\"apart\", \"beside\"") && text.contains("far"), "{text}");
+        assert!(
+            text.contains("`stands` is \"outside\"") && text.contains("\"apart\", \"beside\"") && text.contains("far"),
+            "{text}"
+        );
     }
 }

@@ -18,7 +18,8 @@ use perbuck_load::trial::{RunError, TrialSpec};
 use perbuck_load::window::steady_ns;
 
 use super::member::SILENT;
-use super::messages::{Answer, FillOrder, Order, ShareReport, StudyOrder, TrialOrder};
+use super::messages::{Answer, FillOrder, Order, Prepared, ShareReport, StudyOrder, TrialOrder};
+use crate::distance;
 use crate::error::{ErrorKind, LabError};
 use crate::inputs::{self, Inputs};
 use crate::process;
@@ -152,9 +153,9 @@ impl Served<'_> {
             let silent = self.channel.silent_for();
             let answer = match order {
                 Received::Message(Order::Study(order)) => match self.prepared(&order) {
-                    Ok((made, shared_with_server)) => {
+                    Ok((made, prepared)) => {
                         stages = made;
-                        Answer::Prepared(HostRecord { shared_with_server, ..perbuck_observe::host() })
+                        Answer::Prepared(Box::new(prepared))
                     }
                     Err(error) => Answer::Failed(error.into()),
                 },
@@ -206,11 +207,11 @@ impl Served<'_> {
     }
 
     /// Reads the study, and looks whether each contender can be reached from here.
-    fn prepared(&mut self, order: &StudyOrder) -> Result<(Stages, bool), LabError> {
+    fn prepared(&mut self, order: &StudyOrder) -> Result<(Stages, Prepared), LabError> {
         let registry = self.options.registry;
         let inputs = self.read(order)?;
         process::enough_descriptors(&inputs.targets, order.most.connections, order.most.threads)?;
-        let (mut all, mut shared) = (Stages::new(), false);
+        let (mut all, mut shared, mut distances) = (Stages::new(), false, BTreeMap::new());
         for (contender, own) in inputs.study.contenders.iter().zip(&inputs.targets) {
             let Some(reached) = order.reached.get(&contender.name) else { continue };
             let password = Secret::new(reached.password.clone());
@@ -221,12 +222,14 @@ impl Served<'_> {
             if let Some(stage) = stages.first() {
                 stage.server.reach().map_err(|e| LabError::target(&contender.name, &e))?;
                 shared |= stage.server.facts()?.on_this_machine;
+                distances.extend(distance::measured(stage)?.map(|found| (contender.name.clone(), found)));
             }
             let names = inputs.study.workloads.iter().map(|workload| (contender.name.clone(), workload.name.clone()));
             all.extend(names.zip(stages));
         }
         self.progress.line(&format!("ready for study {}", inputs.study.name));
-        Ok((all, shared))
+        let host = HostRecord { shared_with_server: shared, ..perbuck_observe::host() };
+        Ok((all, Prepared { host, distances }))
     }
 
     /// Inserts what is missing of the new records of a share.

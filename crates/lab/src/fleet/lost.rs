@@ -7,6 +7,7 @@ use perbuck_load::stop::StopToken;
 
 use super::Fleet;
 use super::member::Member;
+use super::options::AgentAddress;
 use crate::error::{ErrorKind, LabError};
 use crate::progress::Progress;
 
@@ -19,6 +20,18 @@ const LOOK_SOON: Duration = Duration::from_millis(250);
 /// How often a wait asks whether the user wants to stop.
 const STEP: Duration = Duration::from_millis(20);
 
+/// The agents that are lost.
+struct Lost {
+    /// Each with the reason.
+    all: Vec<String>,
+    /// Those of them whose sessions may still be there.
+    silent: Vec<String>,
+    /// How many agents are left.
+    there: usize,
+    /// A contender without any, or inside `None` where agents drive all of them.
+    without: Option<Option<String>>,
+}
+
 impl Fleet {
     /// After the loss of agents: looks for them, and says with whom the study goes on.
     ///
@@ -28,7 +41,7 @@ impl Fleet {
         let until = Instant::now() + DROPS_SHARE;
         loop {
             self.look();
-            let (lost, silent, there) = self.lost();
+            let Lost { all: lost, silent, there, without } = self.lost();
             if lost.is_empty() {
                 return Ok(());
             }
@@ -36,7 +49,7 @@ impl Fleet {
             if !self.options.wait_for_lost && !silent.is_empty() && Instant::now() < until {
                 progress.passing(&format!("waiting until lost agents have closed their sessions: {names}"));
                 wait(LOOK_SOON, stop)?;
-            } else if !self.options.wait_for_lost && there > 0 {
+            } else if !self.options.wait_for_lost && without.is_none() {
                 progress.alert(&format!("going on with {there} of {} agents; lost: {names}", self.options.agents.len()));
                 if !silent.is_empty() {
                     progress.alert(&format!(
@@ -47,7 +60,8 @@ impl Fleet {
                 return Ok(());
             } else if !self.options.wait_for_lost {
                 let help = "start the agents again, then run the same command; finished trials are kept";
-                return Err(LabError::new(ErrorKind::AgentLost, format!("no agent is left: {names}"), help));
+                let whose = without.flatten().map(|name| format!(" for contender `{name}`")).unwrap_or_default();
+                return Err(LabError::new(ErrorKind::AgentLost, format!("no agent is left{whose}: {names}"), help));
             } else {
                 progress.passing(&format!("waiting for lost agents: {names}"));
                 wait(LOOK, stop)?;
@@ -55,21 +69,25 @@ impl Fleet {
         }
     }
 
-    /// Those that are lost, each with the reason; those of them whose sessions may still be there; and how many are left.
-    fn lost(&self) -> (Vec<String>, Vec<String>, usize) {
+    fn lost(&self) -> Lost {
         let members = self.members.borrow();
         let lost: Vec<(&Member, String)> = members.iter().filter_map(|m| Some((m, m.lost()?))).collect();
-        let silent = lost.iter().filter(|(m, _)| !m.is_absent.get()).map(|(m, _)| format!("agent {}", m.name)).collect();
+        let silent = lost.iter().filter(|(m, _)| !m.is_absent.get()).map(|(m, _)| format!("agent {}", m.name())).collect();
+        let is_left = |of: &Option<String>| members.iter().any(|m| m.agent.contender == *of && m.lost().is_none());
+        let without = members.iter().map(|m| &m.agent.contender).find(|of| !is_left(of)).cloned();
         let there = members.len() - lost.len();
-        (lost.into_iter().map(|(m, why)| format!("{} ({why})", m.name)).collect(), silent, there)
+        Lost { all: lost.into_iter().map(|(m, why)| format!("{} ({why})", m.name())).collect(), silent, there, without }
     }
 
     /// Reaches those again that were lost, where they are back.
     pub(super) fn look(&self) {
         let study = self.study.borrow();
         for member in self.members.borrow_mut().iter_mut().filter(|m| m.lost().is_some()) {
-            let back = self.reach_or_absent(&member.name).and_then(|mut back| {
-                study.as_ref().map_or(Ok(()), |order| back.prepare(order)).map_err(|error| (error, false))?;
+            let back = self.reach_or_absent(&member.agent).and_then(|back| {
+                study
+                    .as_ref()
+                    .map_or(Ok(()), |order| back.prepare(order, self.with_same_contender(&back.agent)))
+                    .map_err(|error| (error, false))?;
                 Ok(back)
             });
             match back {
@@ -84,12 +102,13 @@ impl Fleet {
         self.looked.set(Instant::now());
     }
 
-    pub(super) fn reach(&self, name: &str) -> Result<Member, LabError> {
-        self.reach_or_absent(name).map_err(|(error, _)| error)
+    pub(super) fn reach(&self, agent: &AgentAddress) -> Result<Member, LabError> {
+        self.reach_or_absent(agent).map_err(|(error, _)| error)
     }
 
     /// Reaches an agent, or says whether its process is gone for certain: then its system has closed its sessions.
-    fn reach_or_absent(&self, name: &str) -> Result<Member, (LabError, bool)> {
+    fn reach_or_absent(&self, agent: &AgentAddress) -> Result<Member, (LabError, bool)> {
+        let name = agent.address.as_str();
         let reached = perbuck_fleet::reach(name, (&self.options.token, &self.build), self.clock.clone());
         let channel = reached.map_err(|e| {
             let help = match e {
@@ -102,7 +121,7 @@ impl Fleet {
             let is_absent = matches!(e, FleetError::Absent(_));
             (LabError::new(ErrorKind::Target, format!("agent {name}: {e}"), help), is_absent)
         })?;
-        Ok(Member::new(name.to_owned(), channel, self.stop.clone()))
+        Ok(Member::new(agent.clone(), channel, self.stop.clone()))
     }
 }
 

@@ -33,7 +33,7 @@ pub use agent::{AgentOptions, serve};
 use member::{Member, Sharing};
 pub(crate) use messages::Load;
 use messages::{StudyOrder, TrialOrder};
-pub use options::{FleetOptions, PORT, token};
+pub use options::{AgentAddress, FleetOptions, PORT, token};
 pub use perbuck_fleet::{Build, Token};
 pub use prepare::OneContender;
 
@@ -61,8 +61,9 @@ impl Fleet {
     /// # Errors
     /// One that is not there, or does not agree; more agents than connections.
     pub fn gather(options: &FleetOptions, fewest: u32, stop: &StopToken) -> Result<Self, LabError> {
-        if options.agents.len() > fewest as usize {
-            let (plural, agents) = (if fewest == 1 { "" } else { "s" }, options.agents.len());
+        let agents = options.most_of_one();
+        if agents > fewest as usize {
+            let plural = if fewest == 1 { "" } else { "s" };
             let message = format!("a trial has {fewest} connection{plural}, too few for {agents} agents");
             return Err(LabError::usage(message, "name fewer agents, or give every point more connections"));
         }
@@ -70,7 +71,7 @@ impl Fleet {
         let (members, study, looked) = (RefCell::default(), RefCell::default(), Cell::new(Instant::now()));
         let (options, stop) = (options.clone(), stop.clone());
         let fleet = Self { options, build: Build::running(), clock, members, study, looked, stop };
-        let members = fleet.options.agents.iter().map(|name| fleet.reach(name)).collect::<Result<_, _>>()?;
+        let members = fleet.options.agents.iter().map(|agent| fleet.reach(agent)).collect::<Result<_, _>>()?;
         fleet.members.replace(members);
         Ok(fleet)
     }
@@ -82,7 +83,7 @@ impl Fleet {
             self.look();
         }
         let members = self.members.borrow();
-        let there: Vec<&Member> = members.iter().filter(|m| m.lost().is_none()).collect();
+        let there: Vec<&Member> = members.iter().filter(|m| m.drives(&task.key.contender)).collect();
         let (of, connections) = (there.len() as u32, task.spec.connections);
         if of == 0 || connections < of {
             let message = format!("{connections} connections cannot be divided among {of} agents");

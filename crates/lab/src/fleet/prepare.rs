@@ -9,6 +9,8 @@ use perbuck_database::server::ServerTarget;
 
 use super::Fleet;
 use super::messages::{Load, Reached, StudyOrder};
+use super::options::AgentAddress;
+use crate::distance::near_enough;
 use crate::error::{ErrorKind, LabError};
 use crate::inputs::Inputs;
 use crate::progress::Progress;
@@ -49,12 +51,19 @@ impl Fleet {
             let own = || Some((inputs.targets.get(i)?.as_ref()?, passwords.get(i)?));
             let private = servers.of(i);
             let Some((target, password)) = private.or_else(own) else { return Err(no_target(contender)) };
-            self.reachable(&contender.name, target)?;
-            let address = private.map(|_| target.address());
-            reached.insert(contender.name.clone(), Reached { address, password: password.bytes().to_vec() });
+            let (address, password) = (private.map(|_| target.address()), password.bytes().to_vec());
+            let by = contender.control_of.as_ref().unwrap_or(&contender.name).clone();
+            self.reachable((&contender.name, &by), target)?;
+            reached.insert(contender.name.clone(), Reached { address, password, by });
         }
         let (name, text, prices) = (inputs.name.clone(), inputs.text.clone(), inputs.prices.clone());
-        self.tell(StudyOrder { name, text, prices, reached, most }, progress)
+        self.tell(StudyOrder { name, text, prices, reached, most }, progress)?;
+        for member in self.members.borrow().iter().filter(|m| m.lost().is_none()) {
+            for (contender, distance) in member.distances() {
+                near_enough(&inputs.study, &format!("agent {}", member.name()), &contender, Some(distance))?;
+            }
+        }
+        Ok(())
     }
 
     /// As for a study, of one contender.
@@ -63,18 +72,17 @@ impl Fleet {
     /// One that cannot drive it, or a contender that only this process reaches.
     pub fn prepare_one(&self, one: &OneContender<'_>, progress: &mut dyn Progress) -> Result<(), LabError> {
         let OneContender { text, contender, target, password, connections, threads } = *one;
-        self.reachable(contender, target)?;
-        let reached = Reached { address: Some(target.address()), password: password.bytes().to_vec() };
+        self.reachable((contender, contender), target)?;
+        let (address, password) = (Some(target.address()), password.bytes().to_vec());
+        let reached = Reached { address, password, by: contender.to_owned() };
         let (name, text, reached) = ("the command line".to_owned(), text.to_owned(), [(contender.to_owned(), reached)].into());
         self.tell(StudyOrder { name, text, prices: None, reached, most: Load { connections, threads } }, progress)
     }
 
-    fn tell(&self, mut order: StudyOrder, progress: &mut dyn Progress) -> Result<(), LabError> {
-        let of = self.members.borrow().iter().filter(|m| m.lost().is_none()).count().max(1);
-        order.most.connections = order.most.connections.div_ceil(of as u32);
-        for member in self.members.borrow_mut().iter_mut().filter(|m| m.lost().is_none()) {
-            match member.prepare(&order) {
-                Ok(()) => progress.line(&format!("agent {}: {}", member.name, member.machine())),
+    fn tell(&self, order: StudyOrder, progress: &mut dyn Progress) -> Result<(), LabError> {
+        for member in self.members.borrow().iter().filter(|m| m.lost().is_none()) {
+            match member.prepare(&order, self.with_same_contender(&member.agent)) {
+                Ok(()) => progress.line(&format!("agent {}: {}", member.name(), member.machine())),
                 Err(error) if error.kind() == ErrorKind::AgentLost => member.lose(error.words().0),
                 Err(error) => return Err(error),
             }
@@ -83,8 +91,13 @@ impl Fleet {
         self.regroup(&self.stop, progress)
     }
 
+    /// How many agents share the trials of one with it, itself included.
+    pub(super) fn with_same_contender(&self, agent: &AgentAddress) -> u32 {
+        self.options.agents.iter().filter(|other| other.contender == agent.contender).count() as u32
+    }
+
     /// Makes sure that agents can reach a contender, and that an address of this machine alone is only given to agents of this machine.
-    fn reachable(&self, contender: &str, target: &AnyTarget) -> Result<(), LabError> {
+    fn reachable(&self, (contender, by): (&str, &str), target: &AnyTarget) -> Result<(), LabError> {
         if target.server().is_none() {
             let message = format!("contender `{contender}` is {}, which agents cannot reach", target.address());
             return Err(LabError::usage(message, "run it without --agents, or give it a database with an address"));
@@ -92,7 +105,8 @@ impl Fleet {
         let is_here = |host: &str| host == "localhost" || host.parse::<IpAddr>().is_ok_and(|ip| ip.to_canonical().is_loopback());
         let host = |address: &String| address.rsplit_once(':').map_or("", |(host, _)| host).trim_matches(['[', ']']).to_owned();
         let server = target.server().map(ServerTarget::addresses).unwrap_or_default();
-        let elsewhere = self.options.agents.iter().find(|agent| !is_here(&host(agent)));
+        let own = self.options.agents.iter().filter(|agent| agent.contender.as_deref().is_none_or(|of| of == by));
+        let elsewhere = own.map(|agent| &agent.address).find(|address| !is_here(&host(address)));
         match (server.iter().find(|address| is_here(&host(address))), elsewhere) {
             (Some(server), Some(agent)) => {
                 let message = format!(
