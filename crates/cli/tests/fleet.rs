@@ -3,18 +3,20 @@
 
 mod common;
 
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
-use std::process::{Child, Command, Stdio};
+use std::path::Path;
+use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
+use common::agents::{Running, addresses, agents};
 use common::maria::{Maria, study};
 use common::{Desk, Ended, ended, signal, wait_until};
 use perbuck_core::run_record::{Flag, RunRecord, ServerWork, starts_apart_ns};
-use perbuck_lab::fleet::{AgentOptions, Token, serve};
+use perbuck_lab::fleet::{AgentOptions, Build, Token, serve};
 use perbuck_lab::progress::Quiet;
 use perbuck_lab::registry::Registry;
 use perbuck_load::stop::StopToken;
@@ -22,40 +24,6 @@ use perbuck_load::stop::StopToken;
 const READ_WRITE: &str = "kind = \"sysbench\"\nscript = \"oltp_read_write\"\ntables = 2\ntable_size = 3000";
 const READ_ONLY: &str = "kind = \"sysbench\"\nscript = \"oltp_point_select\"\ntables = 2\ntable_size = 3000";
 const TOGETHER: u64 = 2_000_000;
-
-/// An agent in a process of its own, and where it listens.
-struct Running(Child, String);
-
-impl Running {
-    fn start(desk: &Desk) -> Self {
-        let mut agent = desk.command(&["agent", "--listen", "127.0.0.1:0", "--token-file", "token"]);
-        let mut child = agent.stderr(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
-        let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
-        let first = lines.next().unwrap().unwrap();
-        // The pipe is kept empty.
-        thread::spawn(move || lines.for_each(drop));
-        let address = first.rsplit(' ').next().unwrap().to_owned();
-        Self(child, address)
-    }
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
-/// A desk with a token, and so many agents.
-fn agents(desk: &Desk, count: usize) -> Vec<Running> {
-    let made = desk.good(&["fleet", "token"]);
-    desk.write("token", &made.out);
-    (0..count).map(|_| Running::start(desk)).collect()
-}
-
-fn addresses(agents: &[Running]) -> String {
-    agents.iter().map(|a| a.1.clone()).collect::<Vec<_>>().join(",")
-}
 
 fn run(desk: &Desk, agents: &str, more: &[&str]) -> Command {
     desk.command(&[&["run", "s.toml", "--agents", agents, "--token-file", "token"], more].concat())
@@ -97,6 +65,7 @@ fn four_agents_count_what_the_server_counts_and_start_together() {
             addresses(&running).split(',').collect::<Vec<_>>()
         );
         assert!(agents.iter().all(|a| a.start_missed_ns == 0 && a.user_ns + a.system_ns > 0), "{agents:#?}");
+        assert!(agents.iter().all(|a| a.host.cpus > 0 && a.host.memory_bytes > 1 << 30), "{agents:#?}");
         let flagged = record.flags.iter().any(|f| matches!(f, Flag::AgentsApart { .. }));
         assert_eq!(flagged, starts_apart_ns(agents) > TOGETHER, "{agents:#?}");
         // The lease and the note of the trial's end are perbuck's too, and no part of its load.
@@ -132,6 +101,7 @@ fn a_trial_that_loses_an_agent_is_void_and_the_next_is_fine() {
     let found = records(&desk);
     assert_eq!(found.iter().map(|r| r.agents.len()).collect::<Vec<_>>(), [2, 2]);
     assert!(found.iter().all(|r| r.measured.transactions["oltp_read_write"].committed > 0));
+    assert!(!done.err.contains("may remain"), "its system closed its sessions: {}", done.err);
     // One that its own user stops is lost, too.
     std::fs::remove_dir_all(desk.path("results")).unwrap();
     let stopped = Running::start(&desk);
@@ -175,6 +145,24 @@ fn an_agent_that_stands_still_or_is_cut_off_makes_its_trial_void_and_comes_back(
     }
 }
 
+/// It never drops its share, so the study goes on without it and says what may be left of it.
+#[test]
+fn sessions_of_an_agent_that_never_comes_back_are_told() {
+    let mut desk = Desk::new();
+    let maria = Maria::fresh(&mut desk, "PERBUCK_TEST_MARIADB", "fleet_stopped");
+    // No transaction of it holds a lock that would keep the data from being loaded again.
+    desk.write("s.toml", &study(&maria.url(), &format!("{READ_ONLY}\nreset = \"never\""), &sweep(1, "3s")));
+    desk.good(&["prepare", "s.toml"]);
+    let running = agents(&desk, 2);
+    let done = disturbed(&desk, &addresses(&running), || signal(&running[1].0, "STOP"));
+    assert!(done.code == Some(0) && done.err.contains("going on with 1 of 2 agents"), "{done:#?}");
+    let left = format!("sessions of agent {} may remain at the servers and hold locks", running[1].1);
+    assert!(done.err.contains(&left), "{done:#?}");
+    let there: usize =
+        maria.sql("SELECT COUNT(*) FROM information_schema.processlist WHERE db = 'fleet_stopped'").trim().parse().unwrap();
+    assert!(there > 1, "{there}");
+}
+
 #[test]
 fn with_the_word_for_it_a_lost_agent_is_waited_for() {
     let mut desk = Desk::new();
@@ -211,8 +199,10 @@ fn clocks_that_are_apart_start_together() {
         let (found, addresses) = std::sync::mpsc::channel();
         for clock_ahead_ns in ahead_ns {
             let (token, stop, found) = (Token::of(&secret).unwrap(), &stop, found.clone());
-            let options =
-                AgentOptions { listen: "127.0.0.1:0".parse().unwrap(), token, clock_ahead_ns, registry: Registry::default() };
+            // This test is another program than its coordinator.
+            let build = Build::of(Path::new(env!("CARGO_BIN_EXE_perbuck"))).unwrap();
+            let (listen, registry) = ("127.0.0.1:0".parse().unwrap(), Registry::default());
+            let options = AgentOptions { listen, token, build, clock_ahead_ns, registry };
             scope.spawn(move || serve(&options, &mut |at| found.send((clock_ahead_ns, at)).unwrap(), &mut Quiet, stop).unwrap());
         }
         let mut at: Vec<_> = addresses.iter().take(ahead_ns.len()).collect();

@@ -3,52 +3,16 @@
 
 mod common;
 
-use std::io::{BufRead, BufReader};
-use std::process::{Child, Stdio};
+use std::process::Stdio;
 
+use common::agents::{Running, addresses, agents};
 use common::maria::{Maria, study};
 use common::{Desk, Ended, wait_until};
 use perbuck_core::run_record::RunRecord;
 
-/// Agents on this machine, which end with the test.
-struct Agents(Vec<(Child, String)>);
-
-impl Agents {
-    fn start(desk: &Desk, count: usize) -> Self {
-        let token = desk.good(&["fleet", "token"]).out;
-        desk.write("token", &token);
-        let start = |_| {
-            let mut command = desk.command(&["agent", "--listen", "127.0.0.1:0", "--token-file", "token"]);
-            let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
-            let mut said = BufReader::new(child.stderr.take().unwrap());
-            let mut line = String::new();
-            said.read_line(&mut line).unwrap();
-            let (_, address) = line.trim().split_once(" listens at ").unwrap_or_else(|| panic!("the agent said: {line}"));
-            // What it says later must not fill the pipe.
-            let address = address.to_owned();
-            std::thread::spawn(move || std::io::copy(&mut said, &mut std::io::sink()));
-            (child, address)
-        };
-        Self((0..count).map(start).collect())
-    }
-
-    fn addresses(&self) -> String {
-        self.0.iter().map(|(_, address)| address.as_str()).collect::<Vec<_>>().join(",")
-    }
-}
-
-impl Drop for Agents {
-    fn drop(&mut self) {
-        for (child, _) in &mut self.0 {
-            let _ = child.kill();
-            let _ = child.wait();
-        }
-    }
-}
-
 /// Runs the study on the agents.
-fn run(desk: &Desk, agents: &Agents) -> Ended {
-    desk.good(&["run", "s.toml", "--agents", &agents.addresses(), "--token-file", "token"])
+fn run(desk: &Desk, agents: &[Running]) -> Ended {
+    desk.good(&["run", "s.toml", "--agents", &addresses(agents), "--token-file", "token"])
 }
 
 /// Nothing failed, and no read missed a row or found a wrong one.
@@ -81,7 +45,7 @@ fn ycsb(name: &str, sweep: &str, maria: &Maria) -> String {
 fn agents_insert_each_record_once_and_leave_none_out() {
     let mut desk = Desk::new();
     let maria = Maria::fresh(&mut desk, "PERBUCK_TEST_MARIADB", "fleet_ycsb");
-    let agents = Agents::start(&desk, 4);
+    let agents = agents(&desk, 4);
     // Two agents have three connections, two have two: the one half is ahead of the other.
     let closed = "connections = [10]\nwarmup = \"200ms\"\nduration = \"1s\"\ntrials = 2";
     for (name, what) in [("d", "READ"), ("e", "SCAN")] {
@@ -110,13 +74,13 @@ fn agents_insert_each_record_once_and_leave_none_out() {
 fn what_a_lost_agent_left_out_is_there_after_the_next_trial() {
     let mut desk = Desk::new();
     let maria = Maria::fresh(&mut desk, "PERBUCK_TEST_MARIADB", "fleet_lost");
-    let mut agents = Agents::start(&desk, 4);
+    let mut agents = agents(&desk, 4);
     desk.write("s.toml", &ycsb("d", "connections = [8]\nwarmup = \"100ms\"\nduration = \"4s\"\ntrials = 1", &maria));
     desk.good(&["prepare", "s.toml"]);
-    let mut command = desk.command(&["run", "s.toml", "--agents", &agents.addresses(), "--token-file", "token"]);
+    let mut command = desk.command(&["run", "s.toml", "--agents", &addresses(&agents), "--token-file", "token"]);
     let running = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     wait_until("the trial inserts", || records(&maria)[0] > 2500);
-    agents.0[2].0.kill().unwrap();
+    agents[2].0.kill().unwrap();
     let ended = common::ended(running.wait_with_output().unwrap());
     assert!(ended.code == Some(0) && ended.err.contains("void, and measured again"), "{ended:#?}");
     assert!(ended.err.contains("going on with 3 of 4 agents"), "{ended:#?}");
@@ -133,7 +97,7 @@ fn what_a_lost_agent_left_out_is_there_after_the_next_trial() {
 fn agents_number_the_rows_of_oltp_insert_apart() {
     let mut desk = Desk::new();
     let maria = Maria::fresh(&mut desk, "PERBUCK_TEST_MARIADB", "fleet_insert");
-    let agents = Agents::start(&desk, 4);
+    let agents = agents(&desk, 4);
     let workload =
         "kind = \"sysbench\"\nscript = \"oltp_insert\"\ntables = 2\ntable_size = 1000\nauto_inc = false\nreset = \"never\"";
     let sweep = "connections = [10]\nwarmup = \"200ms\"\nduration = \"1s\"\ntrials = 2";

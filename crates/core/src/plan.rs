@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::rng::OpRng;
 use crate::run_record::RunRecord;
-use crate::study::{Contender, Study, Sweep, WorkloadSpec, base_of};
+use crate::study::{Contender, Stands, Study, Sweep, WorkloadSpec, base_of};
 use crate::units::Seed;
 
 /// The names that identify one trial; also its path below the results folder.
@@ -208,8 +208,9 @@ impl Study {
         let open = if s.is_open() || !s.phases.is_empty() { format!(" {:?} {:?}", s.arrivals, s.phases) } else { String::new() };
         let events = s.events.map(|n| format!(" {n} events")).unwrap_or_default();
         let pause = if s.cooldown_ns > 0 { format!(" cooldown {}", s.cooldown_ns) } else { String::new() };
+        let client = if self.client.stands == Stands::Beside { " client beside" } else { "" };
         fingerprint(&format!(
-            "{contenders:?} {workloads:?} {sweep:?}{open}{events}{servers}{changed}{pause}{own}{levels}{prewarm} {}",
+            "{contenders:?} {workloads:?} {sweep:?}{open}{events}{servers}{changed}{pause}{own}{levels}{prewarm}{client} {}",
             self.seed.0
         ))
     }

@@ -27,7 +27,7 @@ use crate::metric::{Counted, Metric, RecordedMetric};
 use crate::plan::TrialKey;
 use crate::study::StoppingRule;
 use crate::units::{Seed, total};
-pub use agent::{AgentRecord, STARTS_TOGETHER_NS, starts_apart_ns};
+pub use agent::{AgentRecord, Distance, STARTS_TOGETHER_NS, starts_apart_ns};
 pub use audit::{AuditValue, Judgement};
 pub use build::Build;
 pub use flag::Flag;
@@ -203,6 +203,10 @@ pub struct TargetRecord {
     /// Where the server's program comes from; absent where nothing of it is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub build: Option<Build>,
+    /// How far it is from the client. Absent where agents applied the load, which have their own, where the server is within the client or
+    /// has no SQL, and in records of older versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub distance: Option<Distance>,
 }
 
 /// The machine that ran perbuck.
@@ -226,6 +230,12 @@ pub struct HostRecord {
 }
 
 impl RunRecord {
+    /// How far the client was from the server, or the agent that was furthest from it.
+    pub fn distance(&self) -> Option<Distance> {
+        let of_agents = self.agents.iter().filter_map(|agent| agent.server_distance);
+        of_agents.chain(self.target.distance).max_by_key(|distance| distance.statement_ns)
+    }
+
     /// The value of a metric from counters and measured time; 0 where nothing was measured.
     pub fn metric(&self, metric: &Metric) -> f64 {
         let seconds = self.measured.window_ns as f64 / 1e9;

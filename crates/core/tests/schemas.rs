@@ -15,9 +15,9 @@ use perbuck_core::histogram::Histogram;
 use perbuck_core::metric::{Counted, Metric, Period, RecordedMetric};
 use perbuck_core::plan::TrialKey;
 use perbuck_core::run_record::{
-    AgentRecord, BootTime, Build, DataSize, ErrorRecord, Flag, Gap, Health, HistogramRecord, HostRecord, Interval, LoadRecord,
-    Measured, NetworkRecord, Observed, Percents, Prewarmed, ProcessorTime, ProcessorTimes, RECORD_SCHEMA, RunRecord, ServerWork,
-    StatementCounts, TargetRecord, TransactionRecord, WindowEdges, WorkloadRecord,
+    AgentRecord, BootTime, Build, DataSize, Distance, ErrorRecord, Flag, Gap, Health, HistogramRecord, HostRecord, Interval,
+    LoadRecord, Measured, NetworkRecord, Observed, Percents, Prewarmed, ProcessorTime, ProcessorTimes, RECORD_SCHEMA, RunRecord,
+    ServerWork, StatementCounts, TargetRecord, TransactionRecord, WindowEdges, WorkloadRecord,
 };
 use perbuck_core::units::Seed;
 use schemars::{JsonSchema, schema_for};
@@ -110,6 +110,8 @@ fn example_target() -> TargetRecord {
             build_id: Some("3f2a9c".into()),
             instructions: BTreeMap::from([("LSE atomics".into(), 124)]),
         }),
+        // The agent has its own.
+        distance: None,
     }
 }
 
@@ -183,6 +185,7 @@ fn example() -> RunRecord {
             connections: 4,
             workers: 2,
             clock_error_ns: 40_000,
+            server_distance: Some(Distance { statement_ns: 140_000, packet_ns: Some(90_000) }),
             ..AgentRecord::default()
         }],
         measured: Measured {

@@ -17,6 +17,7 @@
 //! (`console`). It decides nothing that a user of the library would miss.
 
 mod advice;
+mod agents;
 #[cfg(test)]
 mod cases;
 mod duration;

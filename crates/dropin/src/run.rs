@@ -9,6 +9,7 @@ use perbuck_core::units::Seed;
 use perbuck_database::registry::AnyTarget;
 use perbuck_database::secret::Secret;
 use perbuck_lab::error::{ErrorKind, LabError};
+use perbuck_lab::fleet::FleetOptions;
 use perbuck_lab::registry::Registry;
 use perbuck_lab::stage::{Stage, data_seed};
 use perbuck_lab::trial::{Context, Details, Failure, Task, run_watched};
@@ -60,6 +61,8 @@ pub(crate) struct Run<'a> {
     pub(crate) target: &'a AnyTarget,
     pub(crate) password: &'a Secret,
     pub(crate) records: &'a Records,
+    /// Who applies the load in place of this process.
+    pub(crate) agents: Option<FleetOptions>,
 }
 
 /// What a command prints of a run.
@@ -94,7 +97,7 @@ pub(crate) struct Ended {
 
 impl Run<'_> {
     /// The database under the name that was asked for, or else one made of its address.
-    fn member(&self) -> Member {
+    pub(crate) fn member(&self) -> Member {
         let name = self.records.contender.clone().unwrap_or_else(|| contender_name(self.target));
         Member { name, address: identity(self.target) }
     }
@@ -125,6 +128,11 @@ impl Run<'_> {
         )
     }
 
+    /// The target of a run: an answer may take as long as the run.
+    pub(crate) fn patient_target(&self) -> AnyTarget {
+        with_timeout(self.target, self.series.load.longest_s())
+    }
+
     /// The seed of the data that the workload makes.
     pub(crate) fn data_seed(&self) -> Seed {
         let study = self.series.study(&[self.member()], 1);
@@ -151,7 +159,10 @@ impl Run<'_> {
         stop: &StopToken,
     ) -> Result<Ended, LabError> {
         let (load, plan) = (&self.series.load, &self.series.workload.plan);
-        process::enough_descriptors(&[Some(self.target.clone())], load.connections, load.workers)?;
+        let fleet = self.fleet(stop)?;
+        if fleet.is_none() {
+            process::enough_descriptors(&[Some(self.target.clone())], load.connections, load.workers)?;
+        }
         let study = self.series.study(&[self.member()], 1);
         let (host, fingerprint) = (perbuck_observe::host(), study.fingerprint());
         let key = TrialKey {
@@ -175,7 +186,7 @@ impl Run<'_> {
             data_size: None,
             prewarm: None,
         };
-        let context = Context { study: &study, fingerprint: &fingerprint, host: &host, fleet: None };
+        let context = Context { study: &study, fingerprint: &fingerprint, host: &host, fleet: fleet.as_ref() };
         let (mut live, began) = (Live { printer, out, shown: Ok(()), stop: stop.clone() }, Instant::now());
         let ran = run_watched(&context, task, stop, &mut live);
         let took = began.elapsed();

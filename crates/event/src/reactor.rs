@@ -5,6 +5,7 @@ use std::cell::{Cell, RefCell};
 use std::io;
 use std::net::TcpStream;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::time::Duration;
 
 use rustix::buffer::spare_capacity;
 use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
@@ -185,6 +186,12 @@ impl Reactor {
         let descriptors = self.descriptors.borrow();
         let open = descriptors.iter().filter(|descriptor| **descriptor >= 0).map(|descriptor| tcp_info::of(*descriptor));
         open.fold(self.closed.get(), Segments::plus)
+    }
+
+    /// The shortest round trip of the open socket where it is longest.
+    pub(crate) fn round_trip(&self) -> Option<Duration> {
+        let descriptors = self.descriptors.borrow();
+        descriptors.iter().filter(|descriptor| **descriptor >= 0).filter_map(|descriptor| tcp_info::round_trip(*descriptor)).max()
     }
 }
 

@@ -24,6 +24,12 @@ pub fn segments() -> Segments {
     current::with(|owner| owner.reactor.as_ref().map(Reactor::segments)).unwrap_or_default()
 }
 
+/// The shortest round trip of a packet on each open connection of this thread's loop, as the kernel measured it; that of the connection where
+/// it is longest.
+pub fn round_trip() -> Option<Duration> {
+    current::with(|owner| owner.reactor.as_ref().and_then(Reactor::round_trip))
+}
+
 /// How long what was sent may stay without the other side's acknowledgement before the connection counts as lost. The system's own limit
 /// is a quarter of an hour.
 const LOST_AFTER: Duration = Duration::from_secs(60);

@@ -2,6 +2,7 @@
 #![allow(unsafe_code, reason = "no library that is linked asks for TCP_INFO")]
 
 use std::os::fd::RawFd;
+use std::time::Duration;
 
 /// Segments with data of some connections.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -31,21 +32,38 @@ impl Segments {
 /// `struct tcp_info` of Linux's <linux/tcp.h> only grows at its end. The C libraries declare different parts of it, so that its
 /// numbers are taken by their offsets in bytes.
 const TOTAL_RETRANS: usize = 100;
+const MIN_RTT: usize = 148;
 const DATA_SEGS_OUT: usize = 156;
 const ROOM: usize = 256;
 
 /// The counts of one connection since it was opened; none of what is no TCP socket.
+pub(crate) fn of(socket: RawFd) -> Segments {
+    let number = |info: &[u8; ROOM], at| u64::from(number(info, at));
+    let counts = |info| Segments { sent: number(&info, DATA_SEGS_OUT), retransmitted: number(&info, TOTAL_RETRANS) };
+    asked(socket).map_or_else(Segments::default, counts)
+}
+
+/// The shortest round trip of a packet of one connection; `None` of what is no TCP socket, or before one was measured.
+pub(crate) fn round_trip(socket: RawFd) -> Option<Duration> {
+    let micros = number(&asked(socket)?, MIN_RTT);
+    // Unknown is all bits, or none from a kernel that writes less.
+    (micros != 0 && micros != u32::MAX).then(|| Duration::from_micros(micros.into()))
+}
+
+fn number(info: &[u8; ROOM], at: usize) -> u32 {
+    info.get(at..).and_then(|rest| rest.first_chunk()).map_or(0, |four| u32::from_ne_bytes(*four))
+}
+
+/// What the kernel says of a TCP socket; a kernel that says less leaves zeros.
 ///
 /// Proof: the kernel checks the descriptor and writes at most `length` bytes to `info`, which has that many; any bytes are right there. A
 /// descriptor that is closed, or no TCP socket, is an error, and nothing is written.
-pub(crate) fn of(socket: RawFd) -> Segments {
+fn asked(socket: RawFd) -> Option<[u8; ROOM]> {
     let (mut info, mut length) = ([0_u8; ROOM], ROOM as libc::socklen_t);
     // SAFETY: see above.
     let answer =
         unsafe { libc::getsockopt(socket, libc::IPPROTO_TCP, libc::TCP_INFO, info.as_mut_ptr().cast(), &raw mut length) };
-    // A kernel that writes less leaves zeros.
-    let number = |at: usize| info[at..].first_chunk().map_or(0, |four| u64::from(u32::from_ne_bytes(*four)));
-    if answer == 0 { Segments { sent: number(DATA_SEGS_OUT), retransmitted: number(TOTAL_RETRANS) } } else { Segments::default() }
+    (answer == 0).then_some(info)
 }
 
 #[cfg(test)]
@@ -54,7 +72,6 @@ mod tests {
     use std::net::{TcpListener, TcpStream};
     use std::os::fd::AsRawFd;
     use std::thread;
-    use std::time::Duration;
 
     use super::*;
 
@@ -70,6 +87,9 @@ mod tests {
         }
         assert_eq!(of(client.as_raw_fd()), Segments { sent: 100, retransmitted: 0 });
         assert_eq!(of(server.as_raw_fd()), Segments::default());
+        let trip = round_trip(client.as_raw_fd()).unwrap();
+        assert!(trip > Duration::ZERO && trip < Duration::from_secs(1), "{trip:?}");
+        assert_eq!((round_trip(-1), round_trip(std::io::stdin().as_raw_fd())), (None, None));
         assert_eq!((of(-1), of(std::io::stdin().as_raw_fd())), (Segments::default(), Segments::default()));
     }
 

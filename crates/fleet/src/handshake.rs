@@ -16,6 +16,7 @@ use rustls::{
 use serde::{Deserialize, Serialize};
 
 use crate::PROTOCOL;
+use crate::build::Build;
 use crate::channel::{Channel, first_frame, frame};
 use crate::clock::Clock;
 use crate::token::Token;
@@ -33,8 +34,12 @@ const AGENT: &str = "perbuck agent";
 pub enum FleetError {
     /// It cannot be reached, or fell silent.
     Unreachable(String),
+    /// Its machine answers, and no program listens there.
+    Absent(String),
     /// It speaks another version: that one.
     Version(String),
+    /// It is another build of the same version: the hashes of both program files, its own first.
+    Build(String, String),
     /// It does not know the token, or says that this side does not.
     Token,
     /// It refuses, and says why.
@@ -44,10 +49,15 @@ pub enum FleetError {
 impl fmt::Display for FleetError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Unreachable(why) => write!(f, "it cannot be reached: {why}"),
+            Self::Unreachable(why) | Self::Absent(why) => write!(f, "it cannot be reached: {why}"),
             Self::Version(other) => {
                 write!(f, "it is {other}, and this is perbuck {} of protocol {PROTOCOL}", env!("CARGO_PKG_VERSION"))
             }
+            Self::Build(other, own) => write!(
+                f,
+                "it is another build of perbuck {}: the SHA-256 of its program starts with {other}, and here with {own}",
+                env!("CARGO_PKG_VERSION")
+            ),
             Self::Token => f.write_str("its token is another one"),
             Self::Refused(why) => write!(f, "it refuses: {why}"),
         }
@@ -59,6 +69,9 @@ impl std::error::Error for FleetError {}
 impl From<io::Error> for FleetError {
     fn from(error: io::Error) -> Self {
         use io::ErrorKind::{TimedOut, WouldBlock};
+        if error.kind() == io::ErrorKind::ConnectionRefused {
+            return Self::Absent(error.to_string());
+        }
         let late = matches!(error.kind(), TimedOut | WouldBlock);
         Self::Unreachable(if late { format!("it did not answer within {LIMIT:?}") } else { error.to_string() })
     }
@@ -67,7 +80,15 @@ impl From<io::Error> for FleetError {
 /// What is said before anything else is trusted.
 #[derive(Debug, Serialize, Deserialize)]
 enum Word {
-    Hello { protocol: u32, perbuck: String },
+    Hello {
+        protocol: u32,
+        perbuck: String,
+        // Protocol 1 says neither.
+        #[serde(default)]
+        arch: String,
+        #[serde(default)]
+        build: String,
+    },
     Proof(Vec<u8>),
     Welcome,
     WrongToken,
@@ -85,11 +106,11 @@ pub(crate) enum Side {
 ///
 /// # Errors
 /// It is not there, or they do not agree.
-pub fn reach(address: &str, token: &Token, clock: Clock) -> Result<Channel, FleetError> {
+pub fn reach(address: &str, (token, build): (&Token, &Build), clock: Clock) -> Result<Channel, FleetError> {
     let mut last = io::Error::new(io::ErrorKind::NotFound, "the name has no address");
     for one in address.to_socket_addrs()? {
         match TcpStream::connect_timeout(&one, LIMIT) {
-            Ok(stream) => return agree(Side::Coordinator, &stream, token, clock, || Ok(())),
+            Ok(stream) => return agree(Side::Coordinator, &stream, (token, build), clock, || Ok(())),
             Err(error) => last = error,
         }
     }
@@ -102,17 +123,17 @@ pub fn reach(address: &str, token: &Token, clock: Clock) -> Result<Channel, Flee
 /// They do not agree.
 pub fn accept(
     stream: &TcpStream,
-    token: &Token,
+    (token, build): (&Token, &Build),
     clock: Clock,
     free: impl FnOnce() -> Result<(), String>,
 ) -> Result<Channel, FleetError> {
-    agree(Side::Agent, stream, token, clock, free)
+    agree(Side::Agent, stream, (token, build), clock, free)
 }
 
 fn agree(
     side: Side,
     socket: &TcpStream,
-    token: &Token,
+    (token, build): (&Token, &Build),
     clock: Clock,
     free: impl FnOnce() -> Result<(), String>,
 ) -> Result<Channel, FleetError> {
@@ -121,7 +142,7 @@ fn agree(
     // Also later: a side that takes no bytes for so long is lost.
     socket.set_write_timeout(Some(LIMIT))?;
     let (wire, reading) = Wire::new(tls(side)?, socket)?;
-    let mut talk = Talk { until: Instant::now() + LIMIT, wire, reading, bytes: Vec::new() };
+    let mut talk = Talk { until: Instant::now() + LIMIT, wire, reading, bytes: Vec::new(), build };
     let agreed = match side {
         Side::Coordinator => talk.as_coordinator(token),
         Side::Agent => talk.as_agent(token, free),
@@ -135,15 +156,16 @@ fn agree(
     Ok(Channel::new(talk.wire, talk.reading, talk.bytes, clock))
 }
 
-struct Talk {
+struct Talk<'a> {
     /// When the two must have agreed.
     until: Instant,
     wire: Wire,
     reading: Reading,
     bytes: Vec<u8>,
+    build: &'a Build,
 }
 
-impl Talk {
+impl Talk<'_> {
     fn as_coordinator(&mut self, token: &Token) -> Result<(), FleetError> {
         self.wire.send(&[])?;
         self.greet()?;
@@ -180,10 +202,17 @@ impl Talk {
 
     /// Both say who they are. Of two builds that differ each would draw its share of another plan.
     fn greet(&mut self) -> Result<(), FleetError> {
-        self.say(&Word::Hello { protocol: PROTOCOL, perbuck: env!("CARGO_PKG_VERSION").to_owned() })?;
+        let Build { arch, hash } = self.build.clone();
+        self.say(&Word::Hello { protocol: PROTOCOL, perbuck: env!("CARGO_PKG_VERSION").to_owned(), arch, build: hash })?;
         match self.hear()? {
-            Word::Hello { protocol: PROTOCOL, perbuck } if perbuck == env!("CARGO_PKG_VERSION") => Ok(()),
-            Word::Hello { protocol, perbuck } => Err(FleetError::Version(format!("perbuck {perbuck} of protocol {protocol}"))),
+            Word::Hello { protocol: PROTOCOL, perbuck, arch, build } if perbuck == env!("CARGO_PKG_VERSION") => {
+                let other = Build { arch, hash: build };
+                let differ = || FleetError::Build(other.short().to_owned(), self.build.short().to_owned());
+                if self.build.differs(&other) { Err(differ()) } else { Ok(()) }
+            }
+            Word::Hello { protocol, perbuck, .. } => {
+                Err(FleetError::Version(format!("perbuck {perbuck} of protocol {protocol}")))
+            }
             _ => Err(FleetError::Version("no perbuck".to_owned())),
         }
     }

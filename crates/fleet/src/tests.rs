@@ -32,9 +32,9 @@ fn met(
     let address = listener.local_addr().unwrap().to_string();
     let agent = thread::spawn(move || {
         let (stream, _) = listener.accept().unwrap();
-        accept(&stream, &token(of_agent), ahead(300_000_000), move || free)
+        accept(&stream, (&token(of_agent), &Build::running()), ahead(300_000_000), move || free)
     });
-    let coordinator = reach(&address, &token(of_coordinator), ahead(0));
+    let coordinator = reach(&address, (&token(of_coordinator), &Build::running()), ahead(0));
     (coordinator, agent.join().unwrap())
 }
 
@@ -95,6 +95,21 @@ fn another_token_is_refused_by_either_side_and_a_busy_agent_says_so() {
 }
 
 #[test]
+fn another_build_is_refused_by_either_side_with_both_hashes() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    let other = || Build { hash: "0123456789abcdef".repeat(4), ..Build::running() };
+    let agent = thread::spawn(move || {
+        let (stream, _) = listener.accept().unwrap();
+        accept(&stream, (&token(SECRET), &other()), ahead(0), || Ok(())).err()
+    });
+    let said = reach(&address, (&token(SECRET), &Build::running()), ahead(0)).err().unwrap();
+    assert!(matches!(agent.join().unwrap(), Some(FleetError::Build(..))));
+    let (text, own) = (said.to_string(), Build::running().short().to_owned());
+    assert!(text.contains("another build") && text.contains("0123456789ab,") && text.contains(&own), "{text}");
+}
+
+#[test]
 fn a_side_that_goes_is_heard_of_and_one_that_is_no_perbuck_too() {
     let (coordinator, agent) = joined();
     drop(agent);
@@ -108,9 +123,9 @@ fn a_side_that_goes_is_heard_of_and_one_that_is_no_perbuck_too() {
         stream.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n").unwrap();
         stream
     });
-    assert!(matches!(reach(&address, &token(SECRET), ahead(0)), Err(FleetError::Unreachable(_))));
+    assert!(matches!(reach(&address, (&token(SECRET), &Build::running()), ahead(0)), Err(FleetError::Unreachable(_))));
     drop(other.join());
-    assert!(matches!(reach(&address, &token(SECRET), ahead(0)), Err(FleetError::Unreachable(_))));
+    assert!(matches!(reach(&address, (&token(SECRET), &Build::running()), ahead(0)), Err(FleetError::Absent(_))));
 }
 
 #[test]
@@ -119,7 +134,7 @@ fn bytes_after_the_end_of_tls_are_no_endless_work() {
     let address = listener.local_addr().unwrap();
     let agent = thread::spawn(move || {
         let (stream, _) = listener.accept().unwrap();
-        accept(&stream, &token(SECRET), ahead(0), || Ok(())).err()
+        accept(&stream, (&token(SECRET), &Build::running()), ahead(0), || Ok(())).err()
     });
     let (mut socket, mut tls) = (TcpStream::connect(address).unwrap(), tls(Side::Coordinator).unwrap());
     while tls.is_handshaking() {
@@ -143,7 +158,7 @@ fn a_side_that_falls_silent_is_noticed() {
     let silent = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
     let (stream, _) = listener.accept().unwrap();
     let began = Instant::now();
-    assert!(matches!(accept(&stream, &token(SECRET), ahead(0), || Ok(())), Err(FleetError::Unreachable(_))));
+    assert!(matches!(accept(&stream, (&token(SECRET), &Build::running()), ahead(0), || Ok(())), Err(FleetError::Unreachable(_))));
     assert!(began.elapsed() < LONG);
     drop(silent);
 }

@@ -21,7 +21,7 @@ use perbuck_report::text::Summary;
 use self::hunt::Hunt;
 use self::terms::Terms;
 use crate::error::{ErrorKind, LabError};
-use crate::fleet::{Fleet, FleetOptions};
+use crate::fleet::{Fleet, FleetOptions, Load};
 use crate::globals;
 use crate::inputs::Inputs;
 use crate::preflight::{self, Purpose, Request};
@@ -195,15 +195,17 @@ fn search(
     progress.line(&format!("objective {}, at most {} in flight, trials of {each}", terms.objective(), terms.connections));
     let passwords = stage::passwords(inputs, request.ask_password)?;
     let (connections, threads) = (terms.connections, inputs.study.sweep.workers);
-    let looked = Request { purpose: Purpose::Run, connections, threads, results: None };
+    let looked = Request { purpose: Purpose::Run, connections, threads, apart: request.fleet.is_some(), results: None };
     preflight::pass(inputs, looked, &passwords, progress, stop)?;
-    let fleet = request.fleet.as_ref().map(|fleet| Fleet::gather(fleet, terms.connections, stop)).transpose()?;
+    let fleet = FleetOptions::of_study(request.fleet.as_ref(), &inputs.study)?
+        .map(|fleet| Fleet::gather(fleet, terms.connections, stop))
+        .transpose()?;
     // Before the stages, so that it goes after them.
     let servers = Servers::start(&inputs.study, inputs.registry, stop, progress)?;
     let stages = stage::build(inputs, &servers, &passwords, stop)?;
     let host = perbuck_observe::host();
     if let Some(fleet) = fleet.as_ref() {
-        fleet.prepare(inputs, &servers, &passwords, progress)?;
+        fleet.prepare((inputs, Load { connections, threads }), &servers, &passwords, progress)?;
     }
     let context = Context { study: &inputs.study, fingerprint, host: &host, fleet: fleet.as_ref() };
     let mut session = Session::start(inputs, context, (&stages, servers), store.root(), stop, progress)?;

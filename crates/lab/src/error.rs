@@ -148,7 +148,11 @@ impl LabError {
                 Self { message: format!("{who}: {}", same_kind(with_option(answer))), ..Self::target(who, answer) }
             }
             RunError::Machine(_) => Self::failed(format!("{who}: {error}"), MACHINE),
-            RunError::WorkerDied(_) | RunError::Agent(_) => Self::failed(format!("{who}: {error}"), ""),
+            RunError::WorkerDied(_) => Self::failed(format!("{who}: {error}"), ""),
+            RunError::Agent(failure) => {
+                let kind = if failure.target { ErrorKind::Target } else { ErrorKind::Failed };
+                Self::new(kind, format!("{who}: {error}"), failure.help.clone())
+            }
             RunError::AgentLost(_) => Self::new(
                 ErrorKind::AgentLost,
                 format!("{who}: {error}"),

@@ -44,8 +44,16 @@ const WITHHELD: f64 = 0.05;
 /// A jump of the clock by less than this is what a time server corrects.
 const JUMP: Duration = Duration::from_millis(200);
 
+/// Who applied the load of a trial.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum AppliedBy {
+    ThisProcess,
+    /// Each of them says itself whether it was the limit.
+    Agents,
+}
+
 /// The flags of a trial. A histogram of its record that cannot be read is a defect of perbuck.
-pub(crate) fn of(spec: &TrialSpec, measured: &Measured, health: &Health) -> Result<Vec<Flag>, LabError> {
+pub(crate) fn of((spec, by): (&TrialSpec, AppliedBy), measured: &Measured, health: &Health) -> Result<Vec<Flag>, LabError> {
     let mut flags = Vec::new();
     let total = |count: fn(&TransactionRecord) -> u64| measured.transactions.values().map(count).sum::<u64>();
     let (completed, failed) = (total(TransactionRecord::completed), total(|t| t.failed));
@@ -62,14 +70,17 @@ pub(crate) fn of(spec: &TrialSpec, measured: &Measured, health: &Health) -> Resu
     if health.aborted > 0 {
         flags.push(Flag::Aborted { count: health.aborted });
     }
-    flags.extend(full_worker(health, measured.window_ns).map(|why| Flag::ClientLimited { why }));
+    let by_itself = by == AppliedBy::ThisProcess;
+    let full = by_itself.then(|| full_worker(&health.workers, measured.window_ns)).flatten();
+    flags.extend(full.map(|why| Flag::ClientLimited { why }));
     if let Some(open) = &measured.open_loop {
         let unfinished = open.unfinished.count;
         let ended = completed + failed + young(open, measured.window_ns)?;
         if (ended as f64) < KEEPS_UP * open.offered as f64 && unfinished > 0 {
             flags.push(Flag::Overloaded { offered: open.offered, completed, unfinished });
         }
-        flags.extend(late_client(measured, health)?.map(|why| Flag::ClientLimited { why }));
+        let late = if by_itself { late_client(measured, health)? } else { None };
+        flags.extend(late.map(|why| Flag::ClientLimited { why }));
     }
     flags.extend(packet_loss(health));
     flags.extend(unsettled(health.steadiness.as_ref()).map(|why| Flag::Unsettled { why }));
@@ -156,12 +167,12 @@ fn packet_loss(health: &Health) -> Option<Flag> {
 }
 
 /// A load thread that had no processor time left: it measured itself. (An embedded database has none in the record.)
-fn full_worker(health: &Health, window_ns: u64) -> Option<String> {
+pub(crate) fn full_worker(workers: &[WorkerHealth], window_ns: u64) -> Option<String> {
     let share = |w: &WorkerHealth| w.busiest_phase.max(w.cpu_ns as f64 / window_ns.max(1) as f64);
-    let (number, worker) = health.workers.iter().enumerate().max_by(|(_, a), (_, b)| share(a).total_cmp(&share(b)))?;
-    let full = health.workers.iter().filter(|w| share(w) > FULL).count();
+    let (number, worker) = workers.iter().enumerate().max_by(|(_, a), (_, b)| share(a).total_cmp(&share(b)))?;
+    let full = workers.iter().filter(|w| share(w) > FULL).count();
     (full > 0).then(|| {
-        let of = health.workers.len();
+        let of = workers.len();
         let percent = share(worker) * 100.0;
         format!("{full} of its {of} load threads were full; number {number} used {percent:.0} % of a processor (see `workers`)")
     })
@@ -175,6 +186,11 @@ fn late_client(measured: &Measured, health: &Health) -> Result<Option<String>, L
     for transactions in measured.transactions.values() {
         response_ns = response_ns.max(p99(&transactions.response)?);
     }
+    Ok(late(late_ns, response_ns))
+}
+
+/// The same by the 99th percentiles of both times.
+pub(crate) fn late(late_ns: u64, response_ns: u64) -> Option<String> {
     let matters = late_ns > LATE_NS && late_ns as f64 > LATE_SHARE * response_ns as f64;
     let text = || {
         format!(
@@ -183,7 +199,7 @@ fn late_client(measured: &Measured, health: &Health) -> Result<Option<String>, L
             duration_text(response_ns)
         )
     };
-    Ok(matters.then(text))
+    matters.then(text)
 }
 
 /// Judges the whole seconds of warm-up and window; a load in phases is not meant to be steady.
@@ -310,7 +326,8 @@ mod tests {
 
     /// All flags hold these words together; without words there is none.
     fn flags(measured: &Measured, health: &Health, words: &[&str]) {
-        let text: String = of(&spec(), measured, health).unwrap().iter().map(|f| f.text() + "\n").collect();
+        let text: String =
+            of((&spec(), AppliedBy::ThisProcess), measured, health).unwrap().iter().map(|f| f.text() + "\n").collect();
         assert!(text.is_empty() == words.is_empty() && words.iter().all(|w| text.contains(w)), "{words:?}: {text}");
     }
 

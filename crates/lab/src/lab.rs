@@ -71,7 +71,7 @@ impl Lab {
     /// A password that cannot be read, or a request to stop. What is wrong with a target is in the answer.
     pub fn preflight(&self, progress: &mut dyn Progress, stop: &StopToken) -> Result<Preflight, LabError> {
         let passwords = stage::passwords(&self.inputs, self.options.run.ask_password)?;
-        let request = preflight::Request::of_trials(&self.inputs, &self.options.run.results);
+        let request = preflight::Request::of_trials(&self.inputs, &self.options.run.results, self.options.run.fleet.is_some());
         preflight::look(&self.inputs, request, &passwords, progress, stop)
     }
 

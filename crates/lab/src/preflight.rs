@@ -14,6 +14,7 @@ use perbuck_core::study::Contender;
 use perbuck_database::secret::Secret;
 use perbuck_load::stop::StopToken;
 
+use crate::distance::other_zones;
 use crate::error::{ErrorKind, LabError};
 use crate::inputs::Inputs;
 use crate::process;
@@ -46,18 +47,21 @@ pub(crate) struct Request<'a> {
     pub(crate) connections: u32,
     /// Load threads; as many as processors if not given.
     pub(crate) threads: Option<u32>,
+    /// Whether other processes open the connections; each of them looks at its own limits.
+    pub(crate) apart: bool,
     /// Where the records go, if there will be some.
     pub(crate) results: Option<&'a Path>,
 }
 
 impl<'a> Request<'a> {
     /// That of the trials of a study.
-    pub(crate) fn of_trials(inputs: &Inputs, results: &'a Path) -> Self {
+    pub(crate) fn of_trials(inputs: &Inputs, results: &'a Path, apart: bool) -> Self {
         let study = &inputs.study;
         Self {
             purpose: Purpose::Run,
             connections: study.most_connections(),
             threads: study.sweep.workers,
+            apart,
             results: Some(results),
         }
     }
@@ -139,9 +143,11 @@ pub(crate) fn look(
     stop: &StopToken,
 ) -> Result<Preflight, LabError> {
     let (mut found, host) = (Preflight::default(), perbuck_observe::host());
-    if let Err(error) = process::enough_descriptors(&inputs.targets, request.connections, request.threads) {
+    let opened_here = if request.apart { 0 } else { request.connections };
+    if let Err(error) = process::enough_descriptors(&inputs.targets, opened_here, request.threads) {
         found.push(inputs, None, &error);
     }
+    found.notes.extend(other_zones(&inputs.study));
     let mut disks = Disks::default();
     for (i, contender) in inputs.study.contenders.iter().enumerate() {
         // A control is the system that it repeats.

@@ -49,7 +49,7 @@ pub fn study(
         _ => Purpose::Load { reload: preparation == Preparation::Force },
     };
     let passwords = stage::passwords(inputs, ask_password)?;
-    let request = Request { purpose, connections, threads: Some(connections), results: None };
+    let request = Request { purpose, connections, threads: Some(connections), apart: false, results: None };
     preflight::pass(inputs, request, &passwords, progress, stop)?;
     let stages = stage::build(inputs, &Servers::default(), &passwords, stop)?;
     // A check changes nothing.

@@ -11,7 +11,7 @@ use perbuck_load::stop::StopToken;
 
 use crate::error::{ErrorKind, LabError};
 use crate::estimate::{Ahead, Estimate, TimeLeft, length};
-use crate::fleet::{Fleet, FleetOptions};
+use crate::fleet::{Fleet, FleetOptions, Load};
 use crate::globals;
 use crate::inputs::Inputs;
 use crate::live::{Event, Live};
@@ -93,9 +93,10 @@ fn whole(inputs: &Inputs, options: &RunOptions, progress: &mut dyn Progress, sto
         deployments.push(&[]);
     }
     run.live.say(Event::Doing { text: "looking at the servers".to_owned() });
-    let fleet = gathered(options, &missing, stop)?;
+    let fleet = gathered((options, &inputs.study), &missing, stop)?;
     let passwords = stage::passwords(inputs, options.ask_password)?;
-    let request = preflight::Request::of_trials(inputs, store.root());
+    let request = preflight::Request::of_trials(inputs, store.root(), fleet.is_some());
+    let most = Load { connections: request.connections, threads: request.threads };
     preflight::pass(inputs, request, &passwords, run.progress, stop)?;
     let mut later = deployments.len() as u32;
     for missing in deployments {
@@ -108,7 +109,7 @@ fn whole(inputs: &Inputs, options: &RunOptions, progress: &mut dyn Progress, sto
         let servers = Servers::start(&inputs.study, inputs.registry, stop, run.progress)?;
         let stages = stage::build(inputs, &servers, &passwords, stop)?;
         if let Some(fleet) = fleet.as_ref() {
-            fleet.prepare(inputs, &servers, &passwords, run.progress)?;
+            fleet.prepare((inputs, most), &servers, &passwords, run.progress)?;
         }
         let context = Context { study: &inputs.study, fingerprint: &fingerprint, host: &host, fleet: fleet.as_ref() };
         let mut session = Session::start(inputs, context, (&stages, servers), store.root(), stop, run.progress)?;
@@ -121,9 +122,14 @@ fn whole(inputs: &Inputs, options: &RunOptions, progress: &mut dyn Progress, sto
 }
 
 /// The agents that are to apply these trials, if any.
-fn gathered(options: &RunOptions, missing: &[(usize, &TrialKey)], stop: &StopToken) -> Result<Option<Fleet>, LabError> {
+fn gathered(
+    (options, study): (&RunOptions, &Study),
+    missing: &[(usize, &TrialKey)],
+    stop: &StopToken,
+) -> Result<Option<Fleet>, LabError> {
     let Some(fewest) = missing.iter().map(|(_, key)| key.connections).min() else { return Ok(None) };
-    options.fleet.as_ref().map(|fleet| Fleet::gather(fleet, fewest, stop)).transpose()
+    let fleet = FleetOptions::of_study(options.fleet.as_ref(), study)?;
+    fleet.map(|fleet| Fleet::gather(fleet, fewest, stop)).transpose()
 }
 
 /// What was asked for, where all of it is there.

@@ -11,6 +11,7 @@ use perbuck_load::trial::TrialSpec;
 use perbuck_load::watch::Finishing;
 
 use crate::data::{DataState, FRESH};
+use crate::distance::all_near_enough;
 use crate::error::LabError;
 use crate::globals::Globals;
 use crate::inputs::Inputs;
@@ -56,6 +57,10 @@ impl<'a> Session<'a> {
         stop: &'a StopToken,
         progress: &mut dyn Progress,
     ) -> Result<Self, LabError> {
+        // Agents have looked themselves.
+        if context.fleet.is_none() {
+            all_near_enough(&inputs.study, stages)?;
+        }
         let leases = Leases::take(&inputs.study, stages, stop, progress)?;
         for stage in stages.iter().filter(|stage| !stage.transactions.is_empty() || stage.build.is_some()) {
             let facts = stage.server.facts()?;

@@ -22,8 +22,9 @@ use perbuck_load::trial::{RunError, TrialOutcome, TrialSpec};
 use perbuck_load::workload::NewRecords;
 
 use crate::counters::differences;
+use crate::distance;
 use crate::error::{ErrorKind, LabError};
-use crate::flags;
+use crate::flags::{self, AppliedBy};
 use crate::fleet::Fleet;
 use crate::sampler::{Sampler, ServerClock};
 use crate::stage::Stage;
@@ -166,6 +167,7 @@ pub fn run_watched(
     let spec = task.spec.clone();
     let facts = task.stage.server.facts()?;
     task.stage.has_transactions(&facts)?;
+    let distance = if context.fleet.is_none() { distance::measured(task.stage)? } else { None };
     let before = task.stage.server.counters()?;
     let work_before = task.stage.server.work()?;
     let text_before = task.stage.server.text_fallbacks();
@@ -183,18 +185,22 @@ pub fn run_watched(
     let (rows_after, uncounted) = rows_after(context, &task, (&new_records, away.is_some()), stop)?;
     let health = of_agents_too(sampler.health(&spec, std::mem::take(&mut outcome.health), &outcome.intervals), &agents);
     let (server_cpu_ns, of_machine) = (sampler.server_ns, sampler.flags);
-    let mut flags = flags::of(&spec, &outcome.measured, &health)?;
-    flags.extend(flags::foreign_load(&work, spec.warmup_ns + spec.duration_ns));
+    let by = if agents.is_empty() { AppliedBy::ThisProcess } else { AppliedBy::Agents };
+    let mut flags = flags::of((&spec, by), &outcome.measured, &health)?;
+    // A number of transactions may have ended it long before its longest time.
+    let load_ns = spec.warmup_ns + outcome.measured.window_ns;
+    flags.extend(flags::foreign_load(&work, load_ns));
     let (of_machine, emulator) = of_client(of_machine, context.host, &agents);
     flags.extend(beside_the_engine(as_text, of_machine, away.or(uncounted), emulator));
     flags.extend(of_agents);
     flags.extend(facts.functional.clone().map(|why| Flag::FunctionalServer { why }));
     let details = Details::of(&mut outcome);
     let audit = task.stage.trials.audit(&outcome.measured)?;
-    let changes = differences(&before, &after, spec.warmup_ns + spec.duration_ns);
+    let changes = differences(&before, &after, load_ns);
     flags.extend(flags::cluster_changed(&changes).into_iter().chain(flags::uneven_servers(&changes)));
     let (observed, build) = (task.stage.observed(&facts, context.host), task.stage.has_build(&facts)?);
-    let target = TargetRecord { work: Some(work), observed, build, ..target_record(task.stage, &facts, changes, server_cpu_ns) };
+    let target =
+        TargetRecord { work: Some(work), observed, build, distance, ..target_record(task.stage, &facts, changes, server_cpu_ns) };
     let rule = (!context.study.sweep.collected).then(|| context.study.rule_of(&task.key.workload));
     let record = RunRecord {
         schema: RECORD_SCHEMA,
@@ -365,5 +371,6 @@ fn target_record(
         work: None,
         observed: Vec::new(),
         build: None,
+        distance: None,
     }
 }

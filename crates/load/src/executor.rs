@@ -17,11 +17,13 @@ use crate::trial::{RunError, TrialOutcome, TrialSpec};
 use crate::workload::Workload;
 
 mod hands;
+mod lateness;
 mod outcome;
 mod relay;
 
 pub use hands::{Agent, Signals};
 use hands::{Hand, joined, spawn};
+pub use lateness::{Lateness, lateness};
 use outcome::{Seen, as_ended, finish};
 pub use relay::Coordinator;
 use relay::Relay;

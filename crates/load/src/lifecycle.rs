@@ -72,6 +72,11 @@ pub struct WorkerOutcome {
 }
 
 impl WorkerOutcome {
+    /// Its thread during the window.
+    pub fn health(&self) -> &WorkerHealth {
+        &self.health
+    }
+
     /// How long after the common start it began, in nanoseconds; 0 where it knew of it before.
     pub fn began_late_ns(&self) -> u64 {
         self.began_late_ns

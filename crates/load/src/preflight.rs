@@ -1,6 +1,11 @@
 //! What a driver finds out about one host of a target before a study starts.
 
 use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use crate::driver::Session;
+use crate::error::DriverError;
+use crate::values::Rows;
 
 /// One host, as it says itself.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -15,6 +20,40 @@ pub struct HostFacts {
     pub data_folder: Option<PathBuf>,
     /// Whether the first session makes the database: then it holds nothing, and was not opened.
     pub is_new: bool,
+}
+
+/// How far a server is, by the shortest of some round trips.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Distance {
+    /// Of a statement: through every tunnel and proxy, with the time of the server.
+    pub statement: Duration,
+    /// Of a packet, as the kernel measured it: to the first program that answers. `None` where the kernel does not say.
+    pub packet: Option<Duration>,
+}
+
+/// The shortest of so many statements is hardly held up by anything.
+const ROUND_TRIPS: u32 = 20;
+
+impl Distance {
+    /// That of a session, which is the only one of its event loop.
+    ///
+    /// # Errors
+    /// What the server answers.
+    pub async fn of<S: Session>(session: &mut S) -> Result<Self, DriverError> {
+        let (mut rows, mut statement) = (Rows::default(), Duration::MAX);
+        for _ in 0..ROUND_TRIPS {
+            let began = Instant::now();
+            session.query("SELECT 1", &mut rows).await?;
+            statement = statement.min(began.elapsed());
+        }
+        Ok(Self { statement, packet: perbuck_event::tcp::round_trip() })
+    }
+
+    /// The longer one of two, for each kind of round trip.
+    #[must_use]
+    pub fn furthest(self, other: Self) -> Self {
+        Self { statement: self.statement.max(other.statement), packet: self.packet.max(other.packet) }
+    }
 }
 
 /// What keeps a study from running on a host.

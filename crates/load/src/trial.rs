@@ -97,12 +97,23 @@ pub enum RunError {
     WorkerDied(String),
     /// The machine gives no more threads or file descriptors.
     Machine(String),
-    /// An agent ended its share: what it says, with its name.
-    Agent(String),
+    /// An agent ended its share: why.
+    Agent(AgentFailure),
     /// An agent was lost, or its share cannot be trusted: the trial is void, and says nothing of the database.
     AgentLost(String),
     /// The user asked to stop.
     Interrupted,
+}
+
+/// Why an agent ended its share.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AgentFailure {
+    /// Whether the target cannot be reached from there, or refuses it.
+    pub target: bool,
+    /// What it says, with its name.
+    pub message: String,
+    /// The way out; may be empty.
+    pub help: String,
 }
 
 impl fmt::Display for RunError {
@@ -111,7 +122,8 @@ impl fmt::Display for RunError {
             Self::Connect(e) => write!(f, "cannot open a connection: {e}"),
             Self::Fatal(e) => write!(f, "no transaction can succeed: {e}"),
             Self::WorkerDied(e) => write!(f, "a load worker died: {e}; this is a defect of perbuck, please report it"),
-            Self::Machine(e) | Self::Agent(e) | Self::AgentLost(e) => f.write_str(e),
+            Self::Machine(e) | Self::AgentLost(e) => f.write_str(e),
+            Self::Agent(failure) => f.write_str(&failure.message),
             Self::Interrupted => f.write_str("interrupted"),
         }
     }

@@ -4,9 +4,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
-
-/// The port of an agent, unless it is told another one.
-pub(crate) const PORT: u16 = 7117;
+use perbuck_lab::fleet::PORT;
 
 /// Which agents apply the load.
 #[derive(Debug, Args)]

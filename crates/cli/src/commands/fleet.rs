@@ -2,8 +2,7 @@
 
 use perbuck_console::{Display, print, print_styled, say, stop_on_signal};
 use perbuck_lab::fleet::check::HEADS;
-use perbuck_lab::fleet::{AgentOptions, Fleet, FleetOptions, Token, serve};
-use perbuck_lab::inputs::read_text;
+use perbuck_lab::fleet::{AgentOptions, Build, Fleet, FleetOptions, Token, serve, token};
 use perbuck_lab::registry::Registry;
 use perbuck_lab::{ErrorKind, LabError};
 
@@ -11,20 +10,16 @@ use perbuck_report::text;
 
 use super::screen;
 use crate::args::StudyArguments;
-use crate::args::fleet::{
-    AgentArguments, FleetArguments, FleetCheckArguments, FleetCommand, FleetCommandArguments, PORT, TokenArguments,
-};
-
-/// The variable that may hold the token.
-const TOKEN: &str = "PERBUCK_FLEET_TOKEN";
+use crate::args::fleet::{AgentArguments, FleetArguments, FleetCheckArguments, FleetCommand, FleetCommandArguments};
 
 /// What Ctrl-C does to an agent.
 const AGENT_STOPS: &str = "stopping; a trial that runs is void";
 
 /// Applies shares of trials until Ctrl-C.
 pub(crate) fn agent(arguments: &AgentArguments) -> Result<(), LabError> {
-    let (token, stop) = (token(&arguments.token)?, stop_on_signal(AGENT_STOPS)?);
-    let options = AgentOptions { listen: arguments.listen, token, clock_ahead_ns: 0, registry: Registry::default() };
+    let (token, stop) = (token(arguments.token.token_file.as_deref())?, stop_on_signal(AGENT_STOPS)?);
+    let (build, registry) = (Build::running(), Registry::default());
+    let options = AgentOptions { listen: arguments.listen, token, build, clock_ahead_ns: 0, registry };
     let listening = &mut |address| say(&format!("perbuck agent {} listens at {address}", env!("CARGO_PKG_VERSION")));
     serve(&options, listening, &mut Display::default(), &stop)
 }
@@ -56,26 +51,5 @@ fn check(arguments: &FleetCheckArguments) -> Result<(), LabError> {
 
 /// The agents that a command is to use, if any.
 pub(crate) fn options(arguments: &FleetArguments) -> Result<Option<FleetOptions>, LabError> {
-    if arguments.agents.is_empty() {
-        return Ok(None);
-    }
-    let with_port = |name: &String| match name.rsplit_once(':') {
-        _ if name.parse::<std::net::Ipv6Addr>().is_ok() => format!("[{name}]:{PORT}"),
-        Some((_, port)) if port.parse::<u16>().is_ok() => name.clone(),
-        _ => format!("{name}:{PORT}"),
-    };
-    let agents = arguments.agents.iter().map(with_port).collect();
-    Ok(Some(FleetOptions { agents, token: token(&arguments.token)?, wait_for_lost: arguments.wait_for_agents }))
-}
-
-fn token(arguments: &TokenArguments) -> Result<Token, LabError> {
-    let text = match (&arguments.token_file, std::env::var(TOKEN)) {
-        (Some(file), _) => read_text("the token", file)?,
-        (None, Ok(text)) => text,
-        (None, Err(_)) => {
-            let help = "make one with `perbuck fleet token > token`, copy it to every machine, and name it with --token-file";
-            return Err(LabError::new(ErrorKind::Usage, "agents and their coordinator need a token", help));
-        }
-    };
-    Token::of(&text).map_err(|e| LabError::new(ErrorKind::Usage, e, "make one with `perbuck fleet token > token`"))
+    FleetOptions::named(&arguments.agents, arguments.token.token_file.as_deref(), arguments.wait_for_agents)
 }

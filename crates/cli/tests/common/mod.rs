@@ -1,6 +1,7 @@
 //! What all end-to-end tests share: the binary, a folder of their own, and studies.
 #![allow(dead_code, unreachable_pub, clippy::unwrap_used, reason = "each test binary uses its own part of this")]
 
+pub mod agents;
 mod alone;
 pub mod both;
 pub mod cluster;

@@ -7,6 +7,11 @@ use crate::run_record::{Flag, RunRecord, ServerWork};
 use crate::stats::Design;
 use crate::study::Study;
 
+/// One client is further from its server than another where its round trip is so many times as long, and longer by so much. Round trips
+/// within one zone differ by less.
+const FURTHER: u64 = 2;
+const FURTHER_NS: u64 = 200_000;
+
 pub(super) fn refusals(records: &[RunRecord]) -> Vec<Refusal> {
     let mut found = Vec::new();
     let native = records.iter().find(|r| r.host.emulator.is_none());
@@ -93,8 +98,18 @@ fn unlike_clients(a: &RunRecord, b: &RunRecord) -> Vec<&'static str> {
         (a.host.os != b.host.os, "the operating system"),
         (a.perbuck != b.perbuck, "the version of perbuck"),
         (a.agents.len() != b.agents.len(), "the number of agents"),
+        (unlike_distances(a, b), "the distance to the server, by the round trip of a packet,"),
     ];
     checks.into_iter().filter(|(differs, _)| *differs).map(|(_, what)| what).collect()
+}
+
+/// Whether one client was more than twice as far from its server, by a time that is more than noise.
+fn unlike_distances(a: &RunRecord, b: &RunRecord) -> bool {
+    // By packets: a statement also takes the time of its server, which differs between databases.
+    let packet = |r: &RunRecord| r.distance().and_then(|distance| distance.packet_ns);
+    let (Some(a), Some(b)) = (packet(a), packet(b)) else { return false };
+    let (near, far) = (a.min(b), a.max(b));
+    far > FURTHER * near && far - near > FURTHER_NS
 }
 
 /// What is not the same for two trials of one contender and workload, in words.

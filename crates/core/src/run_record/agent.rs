@@ -34,6 +34,20 @@ pub struct AgentRecord {
     pub system_ns: u64,
     /// The most memory that its process has held so far, in bytes; 0 where the system does not say.
     pub peak_memory_bytes: u64,
+    /// How far it is from the server; absent where the server has no SQL, and in records of older versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server_distance: Option<Distance>,
+}
+
+/// How far a client is from a server, by the shortest of some round trips before the trial.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Distance {
+    /// Of a statement, in nanoseconds: through every tunnel and proxy, with the time of the server.
+    pub statement_ns: u64,
+    /// Of a packet, in nanoseconds, as the kernel measured it: to the first program that answers. Absent where the kernel did not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub packet_ns: Option<u64>,
 }
 
 impl AgentRecord {

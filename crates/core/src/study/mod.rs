@@ -8,6 +8,7 @@ mod attached;
 mod audit;
 mod build;
 mod changes;
+mod client;
 mod costs;
 mod decision;
 mod factor;
@@ -26,6 +27,7 @@ use serde::{Deserialize, Serialize};
 
 pub use self::attached::{Attached, contenders_of, files_named, targets_given, without_target};
 pub use self::build::DeclaredBuild;
+pub use self::client::{ClientSpec, Stands, WIDE_AREA_NS};
 pub use self::server::{ConfigFile, ServerSpec, is_variable_name};
 pub use self::sweep::{NO_LIMIT_NS, Prewarm, Reset, Sweep};
 pub use self::transactions::TransactionChoice;
@@ -61,6 +63,8 @@ pub struct Study {
     pub imported: bool,
     /// How a contender becomes money.
     pub price: PriceBasis,
+    /// Where the client stands.
+    pub client: ClientSpec,
     /// The systems under test, at least one.
     pub contenders: Vec<Contender>,
     /// The workloads, at least one; with factors those of every combination of levels.
@@ -160,6 +164,8 @@ pub struct Node {
     pub count: u32,
     /// Over how many zones they are spread; `None` where the study does not say.
     pub zones: Option<u32>,
+    /// The zone of all of them, where the study names it.
+    pub zone: Option<String>,
     /// False for machines that are shown but not billed (the load client).
     pub priced: bool,
     /// How they are paid.
@@ -358,6 +364,7 @@ impl Study {
             imported: false,
             seed: Seed(read::DEFAULT_SEED as u64),
             price: PriceBasis::default(),
+            client: ClientSpec::default(),
             contenders: contenders.into_iter().map(contender).collect(),
             workloads: vec![workload],
             factors: Vec::new(),

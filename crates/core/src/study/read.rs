@@ -9,6 +9,7 @@ use crate::workload_kind::{self, Kinds, WorkloadKind};
 use super::attached::{self, give_targets};
 use super::audit::{check_claims, read_audit};
 use super::build::read_build;
+use super::client::read_client;
 use super::costs::{read_discount, read_fee, read_payment, read_traffic};
 use super::published::{article, check_results, read_results};
 use super::server::{read_server, read_server_settings};
@@ -70,6 +71,7 @@ fn read_root(root: &Section<'_>, kinds: &Kinds) -> Option<Study> {
     let (baseline_name, control) = (root.text("baseline"), root.text("control"));
     let notional = root.boolean("notional").is_some_and(|n| n.value);
     let price = read_price(root.table("price").as_ref());
+    let client = read_client(root.table("client").as_ref());
     let contenders = members(root, "contender", |s| read_contender(s, root));
     let imported = root.boolean("imported").is_some_and(|v| v.value);
     // What was measured elsewhere may have any parameters, these words too.
@@ -90,7 +92,9 @@ fn read_root(root: &Section<'_>, kinds: &Kinds) -> Option<Study> {
     let decision = root.table("decision").map_or_else(Decision::default, |s| read_decision(&s));
     let targets = attached::targets(root);
     root.finish();
+    let (client, clients) = client?;
     let mut contenders = contenders?;
+    contenders.iter_mut().for_each(|c| c.nodes.extend(clients.iter().cloned()));
     give_targets(root, targets, &mut contenders);
     complete(root, &mut contenders, control.as_ref(), (imported, published.is_some()));
     let factors = factors?;
@@ -119,6 +123,7 @@ fn read_root(root: &Section<'_>, kinds: &Kinds) -> Option<Study> {
         notional,
         imported,
         price,
+        client,
         contenders,
         workloads,
         factors,
@@ -309,7 +314,7 @@ fn read_contender(s: &Section<'_>, root: &Section<'_>) -> Option<Contender> {
     found.tiflash_replicas = s.int("tiflash_replicas", 1..=99).map(|v| Located { value: v.value as u32, line: v.line });
     found.replication_factor = s.count("replication_factor", 1..=99);
     (found.snapshot, found.region) = (s.text("snapshot"), s.text("region"));
-    let (nodes, fees) = (s.each("node", read_node), s.each("fee", read_fee));
+    let (nodes, fees) = (s.each("node", |s| read_node(s, None)), s.each("fee", read_fee));
     let (traffic, discounts) = (s.each("traffic", read_traffic), s.each("discount", read_discount));
     s.finish();
     (found.nodes, found.fees, found.traffic, found.discounts) = (nodes?, fees?, traffic?, discounts?);
@@ -318,8 +323,9 @@ fn read_contender(s: &Section<'_>, root: &Section<'_>) -> Option<Contender> {
     Some(found)
 }
 
-fn read_node(s: &Section<'_>) -> Option<Node> {
-    let role = s.required_text("role", "\"mysql\"");
+/// Machines of one role, which is this one where there is only one to have.
+pub(super) fn read_node(s: &Section<'_>, only: Option<&str>) -> Option<Node> {
+    let role = only.map_or_else(|| s.required_text("role", "\"mysql\"").map(|role| role.value), |role| Some(role.to_owned()));
     let instance = s.required_text("instance", "\"c6g.2xlarge\"");
     let count = s.count("count", 1..=MANY).unwrap_or(1);
     let zones = s.count("zones", 1..=MANY);
@@ -327,14 +333,15 @@ fn read_node(s: &Section<'_>) -> Option<Node> {
         let message = format!("`zones` is {}, and there are {count} machines", zones.unwrap_or_default());
         s.report("zones", message, "give at most one zone for each machine, or raise `count`");
     }
+    let zone = s.text("zone").map(|zone| zone.value);
     let priced = s.boolean("priced").is_none_or(|v| v.value);
     let payment = read_payment(s);
     let mut volumes: Vec<Option<Volume>> = s.table("volume").iter().map(read_volume).collect();
     volumes.extend(s.tables("volumes").iter().map(read_volume));
     s.finish();
     let volumes = volumes.into_iter().collect::<Option<_>>()?;
-    let (role, instance, line) = (role?.value, instance?.value, s.line());
-    Some(Node { role, instance, machine: None, count, zones, priced, payment, volumes, line })
+    let (role, instance, line) = (role?, instance?.value, s.line());
+    Some(Node { role, instance, machine: None, count, zones, zone, priced, payment, volumes, line })
 }
 
 fn read_volume(s: &Section<'_>) -> Option<Volume> {

@@ -39,6 +39,7 @@ use settings::{Output, Settings};
 use tables::Tables;
 
 use crate::advice::{Advice, answer_text};
+use crate::agents::{self, AGENTS, TOKEN_FILE};
 use crate::output::{Standard, Streams};
 use crate::refused::{End, Refused};
 use crate::run::{DropIn, Run};
@@ -100,10 +101,15 @@ fn ordered(words: &[OsString], log: &mut Log) -> Result<ExitCode, End> {
     if settings.load.events.is_none() && settings.time_s.is_none() && order == Order::Run {
         log.warning("neither --events nor --time limits the run, so only Ctrl-C ends it, without a report", out)?;
     }
+    let agents = agents::named(&settings::list(&given, AGENTS.0), settings::text(&given, TOKEN_FILE.0))?;
+    if order != Order::Run {
+        agents::none(agents.as_ref(), order.word())?;
+    }
     let target = target::target(&given, settings.as_text)?;
     let password = password(&given)?;
     let series = series(workload, &settings);
-    let run = Run { command: &COMMAND, series: &series, target: &target, password: &password, records: &settings.records };
+    let records = &settings.records;
+    let run = Run { command: &COMMAND, series: &series, target: &target, password: &password, records, agents };
     work(&run, order, &settings, &options, log)
 }
 

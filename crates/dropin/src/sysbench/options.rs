@@ -3,6 +3,7 @@
 
 use perbuck_core::problem::nearest;
 
+use crate::agents::{AGENTS, TOKEN_FILE};
 use crate::option::{Group, OptionSpec, done, ignored, refused};
 
 /// What an option takes; sysbench's own types.
@@ -158,6 +159,8 @@ const OWN: &[Spec] = &[
     done("contender", Text, "", "name of the database in the records; made of its address if not given"),
     done("record", Switch, "on", "write a record of the run"),
     done("no-record", Switch, "off", "write no record"),
+    done(AGENTS.0, List, "", AGENTS.1),
+    done(TOKEN_FILE.0, Text, "", TOKEN_FILE.1),
     done("workers", Int, "0", "load threads, which share the connections; 0 is one per processor"),
 ];
 

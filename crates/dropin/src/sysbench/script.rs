@@ -35,6 +35,13 @@ const ORDERS: [(&str, Order); 6] = [
     ("help", Order::Help),
 ];
 
+impl Order {
+    /// Its word on the command line.
+    pub(super) fn word(self) -> &'static str {
+        ORDERS.iter().find(|(_, order)| *order == self).map_or("", |(word, _)| *word)
+    }
+}
+
 /// Benchmarks of sysbench that are not scripts.
 const BUILT_IN: [&str; 5] = ["fileio", "cpu", "memory", "threads", "mutex"];
 

@@ -34,6 +34,7 @@ use tables::Tables;
 use target::Connection;
 
 use crate::advice::{Advice, answer_text};
+use crate::agents::{self, AGENTS, TOKEN_FILE};
 use crate::flags::Given;
 use crate::output::Standard;
 use crate::refused::{End, Refused};
@@ -90,8 +91,9 @@ fn ordered(words: &[OsString]) -> Result<(), End> {
     let files = order == Order::Prepare && files::asked(given)?;
     let password = if files { Secret::default() } else { password(given, &connection)? };
     let series = series(workload, &settings);
-    let run =
-        Run { command: &COMMAND, series: &series, target: &connection.target, password: &password, records: &settings.records };
+    let (target, records) = (&connection.target, &settings.records);
+    let agents = agents::named(&given.list(AGENTS.0), given.text(TOKEN_FILE.0))?;
+    let run = Run { command: &COMMAND, series: &series, target, password: &password, records, agents };
     if order == Order::Run {
         run.check_name()?;
     }

@@ -1,5 +1,6 @@
 //! The options of go-tpc's `tpcc` under its own names and letters, each described in one place.
 
+use crate::agents::{AGENTS, TOKEN_FILE};
 use crate::flags::Kind::{Duration, Int, List, Password, Switch, Text};
 use crate::flags::{Flag, Table};
 use crate::option::{Group, done, ignored, refused};
@@ -93,6 +94,8 @@ const OWN: &[Flag] = &[
     done("results", Text, "results/tpcc", "folder of the records of all runs").of(RUN),
     done("contender", Text, "", "name of the database in the records; made of its address if not given").of(RUN),
     done("no-record", Switch, "false", "write no record").of(RUN),
+    done(AGENTS.0, List, "", AGENTS.1).of(RUN),
+    done(TOKEN_FILE.0, Text, "", TOKEN_FILE.1).of(RUN),
     done("help", Switch, "false", "print this help").short('h'),
 ];
 

@@ -34,6 +34,7 @@ use target::Database;
 use words::{Given, Order};
 
 use crate::advice::{Advice, answer_text};
+use crate::agents;
 use crate::notes;
 use crate::output::{self, Standard, Streams};
 use crate::refused::End;
@@ -84,7 +85,13 @@ fn ordered(given: &Given) -> Result<(), End> {
     let password = database.password(given, &properties)?;
     properties.remarks.iter().for_each(|remark| say(&format!("perbuck: {remark}")));
     let series = Series::new(settings.workload.clone(), settings.load.clone(), "");
-    let run = Run { command: &COMMAND, series: &series, target: &target, password: &password, records: &settings.records };
+    let named: Vec<&str> = given.option("--agents").unwrap_or_default().split(',').collect();
+    let agents = agents::named(&named, given.option("--token-file").unwrap_or_default())?;
+    if order == Order::Load {
+        agents::none(agents.as_ref(), "load")?;
+    }
+    let records = &settings.records;
+    let run = Run { command: &COMMAND, series: &series, target: &target, password: &password, records, agents };
     run.check_name()?;
     let stop = stop_on_signal(if order == Order::Run { "stopping; this run is thrown away" } else { "stopping the load" })?;
     let stage = run.stage(series.load.longest_s(), &stop)?;

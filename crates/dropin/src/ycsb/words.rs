@@ -6,6 +6,7 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use perbuck_core::problem::nearest;
 
 use super::properties::is_password;
+use crate::agents::{AGENTS, TOKEN_FILE};
 use crate::refused::{Refused, Typed};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,7 +45,7 @@ const fn flag(names: &'static [&'static str], value: &'static str, property: &'s
 }
 
 /// All of them. YCSB writes its own with one dash.
-pub(super) const FLAGS: [Flag; 16] = [
+pub(super) const FLAGS: [Flag; 18] = [
     flag(&["-P", "--property_file"], "FILE", "", "a property file, or workloada to workloadf; may be given several times"),
     flag(&["-p", "--prop"], "NAME=VALUE", "", "a property; those given here overrule those of files"),
     flag(&["--table"], "NAME", "table", "the table"),
@@ -58,6 +59,8 @@ pub(super) const FLAGS: [Flag; 16] = [
     flag(&["--results"], "FOLDER", "", "folder of the records of all runs (default results/ycsb)"),
     flag(&["--no-record"], "", "", "keep no record of the run"),
     flag(&["--contender"], "NAME", "", "the name of the database in the records"),
+    flag(&["--agents"], "HOST,...", "", AGENTS.1),
+    flag(&["--token-file"], "FILE", "", TOKEN_FILE.1),
     flag(&["--password-file"], "FILE", "", "a file that holds the password"),
     flag(&["-h", "--help"], "", "", "this help"),
     flag(&["-db"], "CLASS", "", "YCSB's name for the database, which is the second word here"),

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use perbuck_core::run_record::HostRecord;
 use perbuck_database::secret::Secret;
-use perbuck_fleet::{Channel, Clock, FleetError, Received, Token, accept};
+use perbuck_fleet::{Build, Channel, Clock, FleetError, Received, Token, accept};
 use perbuck_load::executor::{Coordinator, WorkerOutcome};
 use perbuck_load::observer::{Observer, Unobserved};
 use perbuck_load::recorder::Second;
@@ -18,9 +18,11 @@ use perbuck_load::trial::{RunError, TrialSpec};
 use perbuck_load::window::steady_ns;
 
 use super::member::SILENT;
-use super::messages::{Answer, FillOrder, Order, ShareReport, StudyOrder, TrialOrder};
+use super::messages::{Answer, FillOrder, Order, Prepared, ShareReport, StudyOrder, TrialOrder};
+use crate::distance;
 use crate::error::{ErrorKind, LabError};
 use crate::inputs::{self, Inputs};
+use crate::process;
 use crate::progress::Progress;
 use crate::registry::Registry;
 use crate::sampler::{Sampler, ServerClock};
@@ -39,6 +41,8 @@ pub struct AgentOptions {
     pub listen: SocketAddr,
     /// What it and its coordinator know.
     pub token: Token,
+    /// The build of its program, which must be that of its coordinator; another one than it runs only for tests.
+    pub build: Build,
     /// The clock by which it starts; [`perbuck_load::window::steady_ns`], or one that is ahead of it by so many nanoseconds, for tests.
     pub clock_ahead_ns: i64,
     /// The databases and benchmarks that it knows.
@@ -82,7 +86,7 @@ pub fn serve(
                 }
                 let arrived = arrived.clone();
                 let meet = move || {
-                    let agreed = agreed(&stream, &options.token, clock.clone(), busy);
+                    let agreed = agreed(&stream, options, clock.clone(), busy);
                     handshakes.fetch_sub(1, Ordering::AcqRel);
                     // Where the agent ends meanwhile, so does the connection.
                     drop(arrived.send((from, agreed)));
@@ -109,10 +113,10 @@ pub fn serve(
     Ok(())
 }
 
-fn agreed(stream: &TcpStream, token: &Token, clock: Clock, busy: &AtomicBool) -> Result<Channel, String> {
+fn agreed(stream: &TcpStream, options: &AgentOptions, clock: Clock, busy: &AtomicBool) -> Result<Channel, String> {
     stream.set_nonblocking(false).map_err(|e| e.to_string())?;
     let mut mine = false;
-    let agreed = accept(stream, token, clock, || {
+    let agreed = accept(stream, (&options.token, &options.build), clock, || {
         mine = !busy.swap(true, Ordering::AcqRel);
         if mine { Ok(()) } else { Err("this agent serves another coordinator".to_owned()) }
     });
@@ -149,11 +153,11 @@ impl Served<'_> {
             let silent = self.channel.silent_for();
             let answer = match order {
                 Received::Message(Order::Study(order)) => match self.prepared(&order) {
-                    Ok((made, shared_with_server)) => {
+                    Ok((made, prepared)) => {
                         stages = made;
-                        Answer::Prepared(HostRecord { shared_with_server, ..perbuck_observe::host() })
+                        Answer::Prepared(Box::new(prepared))
                     }
-                    Err(error) => Answer::Failed(error.to_string()),
+                    Err(error) => Answer::Failed(error.into()),
                 },
                 Received::Message(Order::Trial(order)) => match of(&stages, &order.contender, &order.workload) {
                     Ok(stage) => match self.share(stage, &order) {
@@ -168,7 +172,7 @@ impl Served<'_> {
                 },
                 Received::Message(Order::Echo(text)) => Answer::Echo(text),
                 Received::Message(Order::Ceiling { study, workload, spec }) => {
-                    self.ceiling(&study, &workload, &spec).unwrap_or_else(|error| Answer::Failed(error.to_string()))
+                    self.ceiling(&study, &workload, &spec).unwrap_or_else(|error| Answer::Failed(error.into()))
                 }
                 // It came too late for its trial, which has ended here.
                 Received::Message(Order::Start { .. } | Order::Stop) => continue,
@@ -203,10 +207,11 @@ impl Served<'_> {
     }
 
     /// Reads the study, and looks whether each contender can be reached from here.
-    fn prepared(&mut self, order: &StudyOrder) -> Result<(Stages, bool), LabError> {
+    fn prepared(&mut self, order: &StudyOrder) -> Result<(Stages, Prepared), LabError> {
         let registry = self.options.registry;
         let inputs = self.read(order)?;
-        let (mut all, mut shared) = (Stages::new(), false);
+        process::enough_descriptors(&inputs.targets, order.most.connections, order.most.threads)?;
+        let (mut all, mut shared, mut distances) = (Stages::new(), false, BTreeMap::new());
         for (contender, own) in inputs.study.contenders.iter().zip(&inputs.targets) {
             let Some(reached) = order.reached.get(&contender.name) else { continue };
             let password = Secret::new(reached.password.clone());
@@ -217,12 +222,14 @@ impl Served<'_> {
             if let Some(stage) = stages.first() {
                 stage.server.reach().map_err(|e| LabError::target(&contender.name, &e))?;
                 shared |= stage.server.facts()?.on_this_machine;
+                distances.extend(distance::measured(stage)?.map(|found| (contender.name.clone(), found)));
             }
             let names = inputs.study.workloads.iter().map(|workload| (contender.name.clone(), workload.name.clone()));
             all.extend(names.zip(stages));
         }
         self.progress.line(&format!("ready for study {}", inputs.study.name));
-        Ok((all, shared))
+        let host = HostRecord { shared_with_server: shared, ..perbuck_observe::host() };
+        Ok((all, Prepared { host, distances }))
     }
 
     /// Inserts what is missing of the new records of a share.
@@ -230,13 +237,14 @@ impl Served<'_> {
         self.progress.passing(&format!("{}: inserting the records that the trial left out", stage.title));
         match stage.trials.fill(order.share, order.up_to) {
             Ok(rows) => Answer::Filled(rows),
-            Err(error) => Answer::Failed(error.to_string()),
+            Err(error) => Answer::Failed(error.into()),
         }
     }
 
     /// Applies a share; an error is that the coordinator is gone.
     fn share(&mut self, stage: &Stage, order: &TrialOrder) -> Result<Answer, String> {
-        let (stop, opens_ns) = (StopToken::default(), Mutex::new(None));
+        let stop = if order.keeps { StopToken::keeping() } else { StopToken::default() };
+        let opens_ns = Mutex::new(None);
         let (text_before, sent_before) = (stage.server.text_fallbacks(), stage.server.sent());
         self.progress.passing(&format!(
             "{}: applying share {} of {}",
@@ -275,7 +283,7 @@ impl Served<'_> {
                 workers,
             })),
             Err(RunError::Interrupted) => Answer::Stopped,
-            Err(error) => Answer::Failed(LabError::trial(&stage.title, &error).to_string()),
+            Err(error) => Answer::Failed(LabError::trial(&stage.title, &error).into()),
         })
     }
 }
@@ -283,7 +291,7 @@ impl Served<'_> {
 /// The stage with these names, or what is answered where there is none.
 fn of<'s>(stages: &'s Stages, contender: &str, workload: &str) -> Result<&'s Stage, Answer> {
     let stage = stages.get(&(contender.to_owned(), workload.to_owned()));
-    stage.ok_or_else(|| Answer::Failed("it knows no such contender or workload".to_owned()))
+    stage.ok_or_else(|| Answer::Failed(LabError::failed("it knows no such contender or workload", "").into()))
 }
 
 /// Listens to the coordinator during a share.

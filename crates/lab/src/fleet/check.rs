@@ -9,8 +9,8 @@ use perbuck_core::units::thousands;
 use perbuck_load::trial::TrialSpec;
 
 use super::Fleet;
-use super::member::Asked;
-use super::messages::{Answer, Order, StudyOrder};
+use super::member::{Asked, Member};
+use super::messages::{Answer, Load, Order, StudyOrder};
 use crate::error::LabError;
 use crate::inputs::Inputs;
 use crate::progress::Progress;
@@ -44,6 +44,7 @@ impl Fleet {
     /// # Errors
     /// An agent that is lost or refuses, or a study without a workload that can be simulated.
     pub fn check(&self, inputs: &Inputs, results: &Path, progress: &mut dyn Progress) -> Result<FleetCheck, LabError> {
+        self.options.suits(&inputs.study)?;
         let (workload, spec) = simulated(inputs)?;
         let prices = inputs.prices.clone();
         let study = || StudyOrder {
@@ -51,6 +52,7 @@ impl Fleet {
             text: inputs.text.clone(),
             prices: prices.clone(),
             reached: Default::default(),
+            most: Load::default(),
         };
         let members = self.members.borrow();
         progress.passing("measuring the network to each agent");
@@ -73,9 +75,15 @@ impl Fleet {
         let mut rows = Vec::new();
         for ((member, (trip, rate)), (ceiling, host)) in members.iter().zip(&network).zip(&ceilings) {
             let machine = format!("{}, {} processors", host.arch, host.cpus);
-            rows.push(vec![member.name.clone(), machine, thousands(*trip), format!("{rate:.0}"), thousands(*ceiling as u64)]);
+            rows.push(vec![
+                member.name().to_owned(),
+                machine,
+                thousands(*trip),
+                format!("{rate:.0}"),
+                thousands(*ceiling as u64),
+            ]);
         }
-        let names: Vec<&str> = members.iter().map(|m| m.name.as_str()).collect();
+        let names: Vec<&str> = members.iter().map(Member::name).collect();
         let of_ceilings: Vec<f64> = ceilings.iter().map(|(ceiling, _)| *ceiling).collect();
         let fewest = ceilings.iter().map(|(_, host)| host.cpus).min().unwrap_or(1);
         let mut remarks = slow(&names, &of_ceilings);

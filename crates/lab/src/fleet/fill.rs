@@ -25,7 +25,7 @@ impl Fleet {
     pub(crate) fn fill(&self, task: &Task<'_>, new: &[NewRecords], stop: &StopToken) -> Result<(), RunError> {
         let Some(up_to) = missing_below(new) else { return Ok(()) };
         let members = self.members.borrow();
-        let there: Vec<&Member> = members.iter().filter(|m| m.lost().is_none()).collect();
+        let there: Vec<&Member> = members.iter().filter(|m| m.drives(&task.key.contender)).collect();
         let of = there.len() as u32;
         // All at the same time: what is missing is that of those that were slow.
         for (number, member) in (0..).zip(&there) {

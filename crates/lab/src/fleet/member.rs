@@ -1,18 +1,22 @@
 //! An agent as its coordinator sees it.
 
+use std::cell::{Cell, RefCell};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use perbuck_core::run_record::{AgentRecord, Flag, HostRecord};
+use perbuck_core::run_record::{AgentRecord, Distance, Flag, HostRecord};
 use perbuck_core::units::thousands;
 use perbuck_fleet::{Channel, Offset, Received};
 use perbuck_load::executor::{Agent, Signals, WorkerOutcome};
 use perbuck_load::stop::StopToken;
-use perbuck_load::trial::RunError;
+use perbuck_load::trial::{AgentFailure, RunError};
 use perbuck_load::workload::NewRecords;
 use serde::Serialize;
 
-use super::messages::{Answer, FillOrder, Order, ShareReport, StudyOrder, TrialOrder};
+use super::client::ClientSeen;
+use super::messages::{Answer, Failure, FillOrder, Order, Prepared, ShareReport, StudyOrder, TrialOrder};
+use super::options::AgentAddress;
 use crate::error::{ErrorKind, LabError};
 
 /// An agent that is silent for longer is lost: it says something ten times a second.
@@ -30,21 +34,28 @@ const STOPS: Duration = Duration::from_secs(15);
 
 /// One agent.
 pub(super) struct Member {
-    pub(super) name: String,
+    pub(super) agent: AgentAddress,
     shared: Arc<Shared>,
-    host: HostRecord,
+    /// The contenders that it was told of.
+    told: RefCell<BTreeSet<String>>,
     stop: StopToken,
+    /// Where it is lost, whether its process is gone for certain.
+    pub(super) is_absent: Cell<bool>,
 }
 
 /// What its trials need.
 pub(super) struct Shared {
     name: String,
     channel: Channel,
-    host: Mutex<HostRecord>,
+    prepared: Mutex<Prepared>,
     lost: Mutex<Option<String>>,
 }
 
 impl Shared {
+    fn prepared(&self) -> Prepared {
+        self.prepared.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
     fn loses(&self, why: &str) {
         self.lost.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_with(|| why.to_owned());
         // What it would still say belongs to a trial that is void.
@@ -60,6 +71,16 @@ impl Shared {
         self.channel.send(order).map_err(|e| self.lost(&e.to_string()))
     }
 
+    /// That it cannot do what was ordered.
+    fn failed(&self, failure: Failure) -> RunError {
+        let Failure { kind, message, help } = failure;
+        RunError::Agent(AgentFailure {
+            target: kind == ErrorKind::Target,
+            message: format!("agent {}: {message}", self.name),
+            help,
+        })
+    }
+
     /// Tells it to insert what is missing of its new records.
     pub(super) fn fill(&self, order: FillOrder) -> Result<(), RunError> {
         self.tell(&Order::Fill(order))
@@ -70,7 +91,7 @@ impl Shared {
         loop {
             match self.channel.receive(LOOK) {
                 Received::Message(Answer::Filled(rows)) => return Ok(rows),
-                Received::Message(Answer::Failed(why)) => return Err(RunError::Agent(format!("agent {}: {why}", self.name))),
+                Received::Message(Answer::Failed(failure)) => return Err(self.failed(failure)),
                 Received::Message(_) => return Err(self.lost(UNASKED)),
                 Received::Closed(why) => return Err(self.lost(&why)),
                 Received::Nothing if self.channel.silent_for() > SILENT => return Err(self.lost("it fell silent")),
@@ -82,9 +103,19 @@ impl Shared {
 }
 
 impl Member {
-    pub(super) fn new(name: String, channel: Channel, stop: StopToken) -> Self {
-        let shared = Shared { name: name.clone(), channel, host: Mutex::default(), lost: Mutex::default() };
-        Self { name, shared: Arc::new(shared), host: HostRecord::default(), stop }
+    pub(super) fn new(agent: AgentAddress, channel: Channel, stop: StopToken) -> Self {
+        let shared = Shared { name: agent.address.clone(), channel, prepared: Mutex::default(), lost: Mutex::default() };
+        Self { agent, shared: Arc::new(shared), told: RefCell::default(), stop, is_absent: Cell::new(false) }
+    }
+
+    /// What messages call it.
+    pub(super) fn name(&self) -> &str {
+        &self.agent.address
+    }
+
+    /// Whether it applies a share of the trials of a contender: it is there, and was told of it.
+    pub(super) fn drives(&self, contender: &str) -> bool {
+        self.lost().is_none() && self.told.borrow().contains(contender)
     }
 
     /// It is lost, and why; a later reason takes the place of an earlier one.
@@ -108,22 +139,30 @@ impl Member {
 
     /// Its machine, for people.
     pub(super) fn machine(&self) -> String {
-        let HostRecord { arch, cpus, memory_bytes, .. } = &self.host;
-        let clock = format!(", round trip {} µs", thousands(self.round_trip_us()));
+        let HostRecord { arch, cpus, memory_bytes, .. } = &self.shared.prepared().host;
+        let to = |(name, distance): (String, Distance)| format!(", to {name} {} µs", thousands(distance.statement_ns / 1000));
+        let servers: String = self.distances().into_iter().map(to).collect();
+        let clock = format!(", round trip {} µs{servers}", thousands(self.round_trip_us()));
         format!("{arch}, {cpus} processors, {:.1} GiB{clock}", *memory_bytes as f64 / f64::from(1 << 30))
     }
 
-    /// The shortest round trip, in microseconds.
+    /// How far the servers of contenders are from it.
+    pub(super) fn distances(&self) -> BTreeMap<String, Distance> {
+        self.shared.prepared().distances
+    }
+
+    /// The shortest round trip to it, in microseconds.
     pub(super) fn round_trip_us(&self) -> u64 {
         self.shared.channel.round_trip().map_or(0, |trip| trip.as_micros() as u64)
     }
 
-    /// Tells it the study; it looks whether it can drive it.
-    pub(super) fn prepare(&mut self, order: &StudyOrder) -> Result<(), LabError> {
-        self.say(&OrderOf::Study(order))?;
-        let Answer::Prepared(host) = self.hear(Asked::AfterWork)? else { return Err(self.other()) };
-        self.shared.host.lock().unwrap_or_else(PoisonError::into_inner).clone_from(&host);
-        self.host = host;
+    /// Tells it its part of the study, of which it is one of so many agents; it looks whether it can drive it.
+    pub(super) fn prepare(&self, whole: &StudyOrder, of: u32) -> Result<(), LabError> {
+        let order = whole.of_agent(&self.agent, of);
+        self.say(&OrderOf::Study(&order))?;
+        self.told.replace(order.reached.into_keys().collect());
+        let Answer::Prepared(prepared) = self.hear(Asked::AfterWork)? else { return Err(self.other()) };
+        *self.shared.prepared.lock().unwrap_or_else(PoisonError::into_inner) = *prepared;
         Ok(())
     }
 
@@ -146,9 +185,11 @@ impl Member {
         let until = Instant::now() + limit;
         while Instant::now() < until {
             match self.shared.channel.receive(LOOK) {
-                Received::Message(Answer::Failed(why)) => {
-                    let help = "agents reach the servers from their own machines; look at addresses, network and rights there";
-                    return Err(LabError::new(ErrorKind::Target, format!("agent {}: {why}", self.name), help));
+                Received::Message(Answer::Failed(Failure { kind, message, help })) => {
+                    let from_there =
+                        "agents reach the servers from their own machines; look at addresses, network and rights there";
+                    let help = if kind == ErrorKind::Target { from_there } else { help.as_str() };
+                    return Err(LabError::new(kind, format!("agent {}: {message}", self.name()), help));
                 }
                 Received::Message(answer) => return Ok(answer),
                 Received::Closed(why) => return Err(self.gone(&why)),
@@ -167,7 +208,7 @@ impl Member {
 
     fn gone(&self, why: &str) -> LabError {
         let help = "look at that machine, then run the same command again";
-        LabError::new(ErrorKind::AgentLost, format!("agent {}: {why}", self.name), help)
+        LabError::new(ErrorKind::AgentLost, format!("agent {}: {why}", self.name()), help)
     }
 }
 
@@ -193,6 +234,8 @@ pub(super) struct Seen {
     pub(super) number: u32,
     pub(super) record: AgentRecord,
     pub(super) flags: Vec<Flag>,
+    /// Whether it was the limit.
+    pub(super) client: ClientSeen,
     /// Statements that ran as text.
     pub(super) as_text: u64,
     /// What it sent, as the server counts it.
@@ -260,9 +303,10 @@ impl<'a> Sharing<'a> {
     fn ended(&self, report: ShareReport) -> Vec<WorkerOutcome> {
         let share = self.order.spec.share;
         let offset = self.offset.unwrap_or(Offset { ns: 0, error_ns: 0 });
+        let prepared = self.agent.prepared();
         let record = AgentRecord {
             name: self.agent.name.clone(),
-            host: self.agent.host.lock().unwrap_or_else(PoisonError::into_inner).clone(),
+            host: prepared.host,
             connections: share.connections(self.order.spec.connections),
             workers: report.workers.len() as u32,
             clock_offset_ns: offset.ns,
@@ -272,6 +316,7 @@ impl<'a> Sharing<'a> {
             user_ns: report.user_ns,
             system_ns: report.system_ns,
             peak_memory_bytes: report.peak_memory_bytes,
+            server_distance: prepared.distances.get(&self.order.contender).copied(),
         };
         let ShareReport { as_text, sent, new_records, .. } = report;
         let named = |flag: Flag| match flag {
@@ -279,7 +324,8 @@ impl<'a> Sharing<'a> {
             other => other,
         };
         let flags = report.flags.into_iter().map(named).collect();
-        let seen = Seen { number: share.number, record, flags, as_text, sent, new_records };
+        let client = ClientSeen::of(&report.workers, self.order.spec.load.is_open());
+        let seen = Seen { number: share.number, record, flags, client, as_text, sent, new_records };
         self.reports.lock().unwrap_or_else(PoisonError::into_inner).push(seen);
         report.workers
     }
@@ -296,9 +342,7 @@ impl Agent for Sharing<'_> {
                 Received::Message(Answer::Ended(report)) => return Ok(self.ended(*report)),
                 Received::Message(Answer::Stopped) if self.stops == 0 => return Err(self.lost("it was stopped")),
                 Received::Message(Answer::Stopped) => return Err(RunError::Interrupted),
-                Received::Message(Answer::Failed(why)) => {
-                    return Err(RunError::Agent(format!("agent {}: {why}", self.agent.name)));
-                }
+                Received::Message(Answer::Failed(failure)) => return Err(self.agent.failed(failure)),
                 Received::Message(Answer::Prepared(_) | Answer::Echo(_) | Answer::Ceiling { .. } | Answer::Filled(_)) => {
                     return Err(self.lost(UNASKED));
                 }

@@ -2,13 +2,16 @@
 
 use std::collections::BTreeMap;
 
-use perbuck_core::run_record::{Flag, HostRecord};
+use perbuck_core::run_record::{Distance, Flag, HostRecord};
 use perbuck_load::executor::WorkerOutcome;
 use perbuck_load::recorder::Second;
 use perbuck_load::share::Share;
 use perbuck_load::trial::TrialSpec;
 use perbuck_load::workload::NewRecords;
 use serde::{Deserialize, Serialize};
+
+use super::options::AgentAddress;
+use crate::error::{ErrorKind, LabError};
 
 /// To an agent.
 #[derive(Serialize, Deserialize)]
@@ -30,7 +33,7 @@ pub(super) enum Order {
 }
 
 /// A study, as its coordinator has read it.
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 pub(super) struct StudyOrder {
     /// What messages call its file.
     pub(super) name: String,
@@ -39,14 +42,37 @@ pub(super) struct StudyOrder {
     pub(super) prices: Option<(String, String)>,
     /// How contenders are reached, by name; those alone that are measured.
     pub(super) reached: BTreeMap<String, Reached>,
+    /// The most load that it applies at once.
+    pub(super) most: Load,
+}
+
+impl StudyOrder {
+    /// What one agent is told, which shares its contenders with so many in all.
+    pub(super) fn of_agent(&self, agent: &AgentAddress, of: u32) -> Self {
+        let mut own = self.clone();
+        own.reached.retain(|_, reached| agent.contender.as_ref().is_none_or(|by| *by == reached.by));
+        own.most.connections = own.most.connections.div_ceil(of.max(1));
+        own
+    }
+}
+
+/// What one process has to hold.
+#[derive(Clone, Copy, Default, Serialize, Deserialize)]
+pub(crate) struct Load {
+    pub(crate) connections: u32,
+    /// Load threads; as many as processors if not given.
+    pub(crate) threads: Option<u32>,
 }
 
 /// How a contender is reached. It travels over TLS alone, and no file holds it.
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 pub(super) struct Reached {
     /// Its address, where that is not the one in the study.
     pub(super) address: Option<String>,
     pub(super) password: Vec<u8>,
+    /// The contender whose agents drive it: itself, or that of which it is the control.
+    #[serde(skip)]
+    pub(super) by: String,
 }
 
 /// A share of a trial.
@@ -58,6 +84,8 @@ pub(super) struct TrialOrder {
     pub(super) spec: TrialSpec,
     /// Whether seconds are wanted by kind of transaction.
     pub(super) by_kind: bool,
+    /// Whether a first request to stop ends the window and keeps what was measured.
+    pub(super) keeps: bool,
 }
 
 /// What is missing of the new records of a share that has ended.
@@ -71,13 +99,28 @@ pub(super) struct FillOrder {
     pub(super) up_to: u64,
 }
 
+/// A failure, as [`LabError`] has it.
+#[derive(Serialize, Deserialize)]
+pub(super) struct Failure {
+    pub(super) kind: ErrorKind,
+    pub(super) message: String,
+    pub(super) help: String,
+}
+
+impl From<LabError> for Failure {
+    fn from(error: LabError) -> Self {
+        let (message, help) = error.words();
+        Self { kind: error.kind(), message: message.to_owned(), help: help.to_owned() }
+    }
+}
+
 /// From an agent.
 #[derive(Serialize, Deserialize)]
 pub(super) enum Answer {
-    /// It can drive the study; this is its machine.
-    Prepared(HostRecord),
+    /// It can drive the study.
+    Prepared(Box<Prepared>),
     /// It cannot do what was ordered, and why.
-    Failed(String),
+    Failed(Failure),
     /// All connections of its share are open.
     Ready,
     /// A second of one worker is over.
@@ -92,6 +135,15 @@ pub(super) enum Answer {
     Ceiling { statements_per_s: f64, host: HostRecord },
     /// No record of its share is missing any more; so many were.
     Filled(u64),
+}
+
+/// What an agent says of itself before the first trial.
+#[derive(Clone, Default, Serialize, Deserialize)]
+pub(super) struct Prepared {
+    /// Its machine.
+    pub(super) host: HostRecord,
+    /// How far the servers of contenders are, where that can be told.
+    pub(super) distances: BTreeMap<String, Distance>,
 }
 
 /// What an agent saw of its share.

@@ -3,7 +3,7 @@
 use perbuck_database::dialect::Feature;
 use perbuck_load::driver::{Driver, Session, SessionId};
 use perbuck_load::error::DriverError;
-use perbuck_load::preflight::HostFacts;
+use perbuck_load::preflight::{Distance, HostFacts};
 use perbuck_load::values::Rows;
 
 use super::sessions::{Sessions, answer};
@@ -25,6 +25,8 @@ pub enum DataNeed {
 pub trait HostCheck {
     /// What the host at this position says of itself.
     fn host_facts(&self, host: u32) -> Result<HostFacts, DriverError>;
+    /// How far the hosts are, of each kind of round trip the longest; `None` where there is no network or no SQL.
+    fn distance(&self) -> Result<Option<Distance>, DriverError>;
     /// Opens so many sessions at the same time and closes them; how many the host let in, and why no more.
     fn open_sessions(&self, host: u32, wanted: u32) -> (u32, Result<(), DriverError>);
     /// What becomes of data in these tables, where a run may reset them.
@@ -36,6 +38,17 @@ pub trait HostCheck {
 impl<D: Driver> HostCheck for Sessions<D> {
     fn host_facts(&self, host: u32) -> Result<HostFacts, DriverError> {
         answer(&self.waiting, "looking at the server", self.driver.preflight(host))
+    }
+
+    fn distance(&self) -> Result<Option<Distance>, DriverError> {
+        if self.driver.blocking() || self.notes.dialect.lacks(Feature::Sql).is_some() {
+            return Ok(None);
+        }
+        let doing = "measuring the distance to the server";
+        let hosts = 0..(self.driver.hosts().len() as u32).max(1);
+        let of_host = |host| self.with_host((host, doing), async |session| Distance::of(session).await);
+        let furthest = |longest: Option<Distance>, one: Distance| longest.map_or(one, |longest| longest.furthest(one));
+        hosts.map(of_host).try_fold(None, |longest, one| Ok(Some(furthest(longest, one?))))
     }
 
     fn open_sessions(&self, host: u32, wanted: u32) -> (u32, Result<(), DriverError>) {

@@ -9,10 +9,10 @@ use perbuck_core::units::{duration_text, thousands, total};
 
 use super::levels::phases_text;
 use super::open_loop::completed;
-use super::{Context, paragraph, storage};
+use super::{Context, client, paragraph, storage};
 use crate::document::{Block, Table};
 use crate::escape::clean;
-use crate::number::{ABSENT, bytes, fixed, list, measured, or_absent, short_percent, significant_decimals, utc};
+use crate::number::{ABSENT, fixed, list, measured, or_absent, short_percent, significant_decimals, utc};
 
 /// The values of a fact (group, name) by contender.
 type Facts = BTreeMap<(u8, String), Vec<BTreeSet<String>>>;
@@ -95,12 +95,7 @@ fn record_facts(r: &RunRecord, whose: &str) -> Vec<(u8, String, String)> {
     let workload = clean(&r.key.workload);
     let mut facts: Vec<(u8, String, String)> = Vec::new();
     let mut put = |group, name: &str, value| facts.push((group, name.to_owned(), value));
-    put(2, "client: architecture", clean(&h.arch));
-    put(2, "client: emulator", h.emulator.as_deref().map_or_else(|| "none".to_owned(), clean));
-    put(2, "client: operating system", clean(&h.os));
-    put(2, "client: processor", clean(&h.cpu_model));
-    put(2, "client: processors", h.cpus.to_string());
-    put(2, "client: memory", bytes(h.memory_bytes));
+    client::facts(r).into_iter().for_each(|(name, value)| put(2, name, value));
     put(2, "client and server on one machine", if h.shared_with_server { "yes" } else { "no" }.to_owned());
     put(3, "server: version", clean(&t.version));
     put(3, "server: driver", clean(&t.driver));

@@ -2,6 +2,7 @@
 
 mod audit;
 mod brief;
+mod client;
 mod conclusions;
 mod conformance;
 mod distribution;

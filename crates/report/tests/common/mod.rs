@@ -270,6 +270,7 @@ pub fn record(study: &Study, key: &TrialKey, position: u32) -> RunRecord {
             work: None,
             observed: Vec::new(),
             build: None,
+            distance: None,
         },
         host: host(),
         measured: Measured {

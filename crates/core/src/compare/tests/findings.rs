@@ -1,6 +1,7 @@
 //! Controls, deployments, families, outliers, objectives, and all workloads together.
 
 use super::*;
+use crate::run_record::Distance;
 use crate::study::Slo;
 
 /// The study with a second workload of weight 3, and its trials: there `arm` makes 10 % less.
@@ -186,6 +187,15 @@ fn clients_that_differ_between_contenders_are_remarked_on() {
     let c = compare(&study(), &all, &[], &[]).unwrap();
     let processors = |r: &Remark| r.text.contains("the same client: the number of processors") && r.trials == 6;
     assert!(c.remarks.iter().any(processors), "{:?}", c.remarks);
+    // A statement takes longer at a slower server, a packet only over a longer way.
+    let far = |r: &Remark| r.text.contains("the distance to the server, by the round trip of a packet, differs") && r.trials == 6;
+    for (packet_ns, is_told) in [(150_000, false), (290_000, false), (320_000, true)] {
+        all.iter_mut().for_each(|r| r.target.distance = Some(Distance { statement_ns: 300_000, packet_ns: Some(100_000) }));
+        let arm = all.iter_mut().filter(|r| r.key.contender == "arm");
+        arm.for_each(|r| r.target.distance = Some(Distance { statement_ns: 900_000, packet_ns: Some(packet_ns) }));
+        let told = compare(&study(), &all, &[], &[]).unwrap().remarks;
+        assert_eq!(told.iter().any(far), is_told, "{packet_ns}: {told:?}");
+    }
     // Where the client shares the machine of the server, the machine is what is compared.
     all.iter_mut().for_each(|r| r.host.shared_with_server = true);
     assert!(compare(&study(), &all, &[], &[]).unwrap().remarks.is_empty());
