@@ -119,6 +119,30 @@ fn the_article_on_mysql_is_repeated_on_two_hosts_from_nothing_to_its_report() {
 }
 
 #[test]
+fn agents_that_perbuck_starts_by_ssh_apply_the_load_and_are_gone_after_it() {
+    let mut desk = Desk::new();
+    let hosts = Hosts::start(&mut desk, &[]);
+    desk.write("s.toml", &study(&hosts, [MARIADB, POSTGRES], SHORT));
+    let agents = hosts.names.join(",");
+    let ran = desk.good(&["run", "s.toml", "--agents", &agents]);
+    for record in desk.records("results/s") {
+        let names: Vec<&String> = record.agents.iter().map(|agent| &agent.name).collect();
+        assert_eq!(names, [&hosts.names[0], &hosts.names[1]]);
+        // Each server shares its host with one agent.
+        assert!(record.host.shared_with_server && record.agents.iter().all(|agent| agent.user_ns > 0), "{ran:#?}");
+    }
+    hosts.nothing_is_left("after a run with agents");
+    // A server of this machine alone is out of their reach.
+    let here = desk.read("s.toml").replace(&format!("host = \"{}\", ", hosts.names[0]), "");
+    desk.write("s.toml", &here);
+    let refused = desk.perbuck(&["run", "s.toml", "--results", "other", "--agents", &agents]);
+    assert!(refused.code == Some(2) && refused.err.contains("an address of this machine alone"), "{refused:#?}");
+    let wrong = desk.perbuck(&["run", "s.toml", "--results", "other", "--agents", "ssh://-x"]);
+    assert!(wrong.code == Some(2) && wrong.err.contains("--agents: `ssh://-x` names no host"), "{wrong:#?}");
+    hosts.nothing_is_left("after refusals");
+}
+
+#[test]
 fn what_is_wrong_with_a_host_is_said_before_anything_is_done() {
     let mut desk = Desk::new();
     let hosts = Hosts::start(&mut desk, &[]);
@@ -137,6 +161,8 @@ fn what_is_wrong_with_a_host_is_said_before_anything_is_done() {
     let billed = format!("arch = \"{arch}\"\nnode = [{{ role = \"db\", instance = \"{instance}\" }}]");
     let by = format!("by {}", hosts.names[1]);
     refused([MARIADB, ("kind = \"postgres\"", &billed)], 7, &["declared as ", instance, "1 vCPU", &by, "`notional = true`"]);
+    let volume = "node = [{ role = \"db\", instance = \"m7i.large\", volumes = [{ kind = \"gp3\", size_gb = 9000 }] }]";
+    refused([MARIADB, ("kind = \"postgres\"", volume)], 7, &["declared as gp3 of 9000 GB, and run on a volume of "]);
     let other = hosts.names[1].rsplit_once(':').unwrap().0.to_owned();
     let text = study(&hosts, [MARIADB, POSTGRES], SHORT);
     for (host, code, words) in [
@@ -203,8 +229,12 @@ fn after_a_kill_on_either_side_the_next_command_comes_to_the_same_end() {
         sleep(Duration::from_millis(after_ms));
         let sessions: Vec<String> = children(run.id()).iter().map(ToString::to_string).collect();
         let name = ["perbuck", "its sessions", "all of perbuck on a host", "perbuck and all of it on both hosts"][who as usize];
-        if who != 2 && who != 1 {
+        if who == 0 {
             signal(&run, "KILL");
+        }
+        if who == 3 {
+            // It must not clean up after its guards.
+            signal(&run, "STOP");
         }
         if who == 1 && !sessions.is_empty() {
             Command::new("kill").arg("-KILL").args(&sessions).stderr(Stdio::null()).status().unwrap();
@@ -212,6 +242,9 @@ fn after_a_kill_on_either_side_the_next_command_comes_to_the_same_end() {
         if who >= 2 {
             // The name of a program that was started from its own deleted file is that of the link to it.
             ["1", "2"].iter().take(who as usize - 1).for_each(|host| drop(hosts.act(&["kill-all", host, "perbuck|exe"])));
+        }
+        if who == 3 {
+            signal(&run, "KILL");
         }
         run.wait().unwrap();
         let next = desk.good(&command);

@@ -97,6 +97,7 @@ fn example_target() -> TargetRecord {
         work: Some(ServerWork::Statements { all: 22_690, own: 8_690 }),
         observed: vec![
             Observed { source: "@@version_compile_machine".into(), arch: Some("aarch64".into()), ..Observed::default() },
+            Observed { source: "ssh://db-1".into(), volume_bytes: Some(98_300_000_000), ..Observed::default() },
             Observed {
                 source: "information_schema.cluster_info".into(),
                 role: Some("tikv".into()),

@@ -46,6 +46,27 @@ pub struct LabError {
     help: String,
 }
 
+/// A failure on its way from another process.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Failure {
+    pub(crate) kind: ErrorKind,
+    pub(crate) message: String,
+    pub(crate) help: String,
+}
+
+impl From<LabError> for Failure {
+    fn from(error: LabError) -> Self {
+        Self { kind: error.kind, message: error.message, help: error.help }
+    }
+}
+
+impl Failure {
+    /// The failure, as if it had been this process's own.
+    pub(crate) fn error(self) -> LabError {
+        LabError::new(self.kind, self.message, self.help)
+    }
+}
+
 impl LabError {
     /// An error with its way out; `help` may be empty where the message says it all.
     pub fn new(kind: ErrorKind, message: impl Into<String>, help: impl Into<String>) -> Self {

@@ -67,8 +67,8 @@ pub struct Stage {
     pub private: bool,
     /// What tells the CPU time of its server, where perbuck started that.
     pub holder: Option<Holder>,
-    /// The machine of its server, where perbuck started that on another one.
-    pub machine: Option<Observed>,
+    /// The machine of its server and the volume of its data, where perbuck started that on another machine.
+    pub machine: Vec<Observed>,
     /// Where the program of that server comes from, as its guard found.
     pub program: Build,
     /// The file that says who uses its data, where no row of the database does.
@@ -284,7 +284,7 @@ impl<D: Driver> BenchmarkAction for WithBenchmark<'_, D> {
             local,
             private: contender.server.is_some(),
             holder: None,
-            machine: None,
+            machine: Vec::new(),
             program: Build::default(),
             lease_file: target.lease_file(),
             tables,

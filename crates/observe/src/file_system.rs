@@ -15,6 +15,8 @@ const COMPRESSING: [&str; 4] = ["bcachefs", "btrfs", "f2fs", "zfs"];
 pub struct Room {
     /// The number of its device: two folders with the same one share it.
     pub device: u64,
+    /// Its size in bytes.
+    pub total_bytes: u64,
     /// What a user other than root may still write, in bytes.
     pub free_bytes: u64,
     /// Whether it may store less than is written, because it compresses.
@@ -25,7 +27,12 @@ pub struct Room {
 pub fn room(path: &Path) -> Option<Room> {
     let (found, device) = (statvfs(path).ok()?, fs::metadata(path).ok()?.dev());
     let compresses = file_system(path).is_none_or(|kind| COMPRESSING.contains(&kind.as_str()));
-    Some(Room { device, free_bytes: found.blocks_available().saturating_mul(found.fragment_size()), compresses })
+    Some(Room {
+        device,
+        total_bytes: found.blocks().saturating_mul(found.fragment_size()),
+        free_bytes: found.blocks_available().saturating_mul(found.fragment_size()),
+        compresses,
+    })
 }
 
 /// The type of the file system that holds a path (`ext4`, `tmpfs`); `None` where the system does not tell.

@@ -11,6 +11,10 @@ use crate::study::{Contender, Machine, Node, Study};
 /// What a system sees of an instance's memory, as shares of it: firmware and kernel keep a part, and lists mix GB with GiB.
 const MEMORY_SEEN: (f64, f64) = (0.75, 1.05);
 
+/// What a file system has of its volume, as shares of it: it keeps a part for itself, and lists mix GB with GiB.
+const VOLUME_SEEN: (f64, f64) = (0.9, 1.08);
+const BYTES_PER_GB: f64 = 1e9;
+
 /// What contradicts the declared machines of a contender, in words; `None` where nothing does.
 pub fn other_machine(study: &Study, contender: &str, observed: &[Observed]) -> Option<String> {
     let declared = declared(study, contender)?;
@@ -41,6 +45,9 @@ fn contradicts(nodes: &[&Node], stated: Option<&str>, seen: &Observed) -> Option
         return (declared != 0 && declared != count)
             .then(|| format!("{declared} × {}", seen.role.as_deref().unwrap_or_default()));
     }
+    if let Some(bytes) = seen.volume_bytes {
+        return other_volume(nodes, bytes);
+    }
     // A machine that no list describes may be the one that was observed.
     let described = nodes.iter().map(|n| Some((n.instance.as_str(), n.machine.as_ref()?)));
     let machines: Vec<(&str, &Machine)> = described.collect::<Option<_>>().unwrap_or_default();
@@ -54,6 +61,18 @@ fn contradicts(nodes: &[&Node], stated: Option<&str>, seen: &Observed) -> Option
         wanted.extend(stated.map(str::to_owned));
     }
     Some(wanted.join(" or "))
+}
+
+/// The declared volumes, where none of them, and not all of a machine together, has about this size.
+fn other_volume(nodes: &[&Node], bytes: u64) -> Option<String> {
+    let is_it = |gb: u32| (VOLUME_SEEN.0..=VOLUME_SEEN.1).contains(&(bytes as f64 / (f64::from(gb) * BYTES_PER_GB)));
+    let together = |node: &Node| node.volumes.iter().map(|v| v.size_gb.saturating_mul(v.count)).fold(0, u32::saturating_add);
+    if nodes.iter().any(|node| is_it(together(node)) || node.volumes.iter().any(|v| is_it(v.size_gb))) {
+        return None;
+    }
+    let mut all: Vec<String> = nodes.iter().flat_map(|n| &n.volumes).map(|v| format!("{} of {} GB", v.kind, v.size_gb)).collect();
+    all.dedup();
+    (!all.is_empty()).then(|| all.join(" and "))
 }
 
 /// Whether a study says anything about the machines of a contender that could be contradicted.

@@ -27,6 +27,9 @@ pub struct Observed {
     /// Memory that its system sees, in bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory_bytes: Option<u64>,
+    /// Size of the file system that holds the data, in bytes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub volume_bytes: Option<u64>,
 }
 
 impl Observed {
@@ -44,6 +47,9 @@ impl Observed {
     pub fn text(&self) -> String {
         if let Some(copies) = self.copies {
             return format!("{copies} {} of the data", if copies == 1 { "copy" } else { "copies" });
+        }
+        if let Some(bytes) = self.volume_bytes {
+            return format!("a volume of {:.0} GB", bytes as f64 / 1e9);
         }
         let machine = machine_text(self.arch.as_deref(), self.vcpus, self.memory_bytes);
         match (&self.role, self.machines) {

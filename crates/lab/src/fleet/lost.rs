@@ -10,6 +10,7 @@ use super::member::Member;
 use super::options::AgentAddress;
 use crate::error::{ErrorKind, LabError};
 use crate::progress::Progress;
+use crate::servers::RemoteAgent;
 
 /// How often a lost agent is looked for that is waited for.
 const LOOK: Duration = Duration::from_secs(1);
@@ -109,7 +110,10 @@ impl Fleet {
     /// Reaches an agent, or says whether its process is gone for certain: then its system has closed its sessions.
     fn reach_or_absent(&self, agent: &AgentAddress) -> Result<Member, (LabError, bool)> {
         let name = agent.address.as_str();
-        let reached = perbuck_fleet::reach(name, (&self.options.token, &self.build), self.clock.clone());
+        // One that perbuck starts itself has a token of its own.
+        let launched = agent.is_launched().then(|| RemoteAgent::start(name)).transpose().map_err(|e| (e, false))?;
+        let (at, token) = launched.as_ref().map_or((name, &self.options.token), |remote| (&*remote.at, &remote.token));
+        let reached = perbuck_fleet::reach(at, (token, &self.build), self.clock.clone());
         let channel = reached.map_err(|e| {
             let help = match e {
                 FleetError::Unreachable(_) | FleetError::Absent(_) => "start it there with `perbuck agent`; is its port open?",
@@ -121,7 +125,7 @@ impl Fleet {
             let is_absent = matches!(e, FleetError::Absent(_));
             (LabError::new(ErrorKind::Target, format!("agent {name}: {e}"), help), is_absent)
         })?;
-        Ok(Member::new(agent.clone(), channel, self.stop.clone()))
+        Ok(Member::new(agent.clone(), (channel, launched), self.stop.clone()))
     }
 }
 

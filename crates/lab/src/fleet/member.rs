@@ -15,9 +15,10 @@ use perbuck_load::workload::NewRecords;
 use serde::Serialize;
 
 use super::client::ClientSeen;
-use super::messages::{Answer, Failure, FillOrder, Order, Prepared, ShareReport, StudyOrder, TrialOrder};
+use super::messages::{Answer, FillOrder, Order, Prepared, ShareReport, StudyOrder, TrialOrder};
 use super::options::AgentAddress;
-use crate::error::{ErrorKind, LabError};
+use crate::error::{ErrorKind, Failure, LabError};
+use crate::servers::RemoteAgent;
 
 /// An agent that is silent for longer is lost: it says something ten times a second.
 pub(super) const SILENT: Duration = Duration::from_secs(1);
@@ -41,6 +42,8 @@ pub(super) struct Member {
     stop: StopToken,
     /// Where it is lost, whether its process is gone for certain.
     pub(super) is_absent: Cell<bool>,
+    /// The agent, where perbuck started it: it lives as long as this.
+    _launched: Option<RemoteAgent>,
 }
 
 /// What its trials need.
@@ -103,9 +106,9 @@ impl Shared {
 }
 
 impl Member {
-    pub(super) fn new(agent: AgentAddress, channel: Channel, stop: StopToken) -> Self {
+    pub(super) fn new(agent: AgentAddress, (channel, launched): (Channel, Option<RemoteAgent>), stop: StopToken) -> Self {
         let shared = Shared { name: agent.address.clone(), channel, prepared: Mutex::default(), lost: Mutex::default() };
-        Self { agent, shared: Arc::new(shared), told: RefCell::default(), stop, is_absent: Cell::new(false) }
+        Self { agent, shared: Arc::new(shared), told: RefCell::default(), stop, is_absent: Cell::new(false), _launched: launched }
     }
 
     /// What messages call it.

@@ -11,7 +11,7 @@ use perbuck_load::workload::NewRecords;
 use serde::{Deserialize, Serialize};
 
 use super::options::AgentAddress;
-use crate::error::{ErrorKind, LabError};
+use crate::error::Failure;
 
 /// To an agent.
 #[derive(Serialize, Deserialize)]
@@ -97,21 +97,6 @@ pub(super) struct FillOrder {
     pub(super) share: Share,
     /// The number after the last that any share gave out.
     pub(super) up_to: u64,
-}
-
-/// A failure, as [`LabError`] has it.
-#[derive(Serialize, Deserialize)]
-pub(super) struct Failure {
-    pub(super) kind: ErrorKind,
-    pub(super) message: String,
-    pub(super) help: String,
-}
-
-impl From<LabError> for Failure {
-    fn from(error: LabError) -> Self {
-        let (message, help) = error.words();
-        Self { kind: error.kind(), message: message.to_owned(), help: help.to_owned() }
-    }
 }
 
 /// From an agent.

@@ -7,6 +7,7 @@ use perbuck_fleet::Token;
 
 use crate::error::{ErrorKind, LabError};
 use crate::inputs::read_text;
+use crate::servers::host::SCHEME;
 
 /// The port of an agent, unless it is told another one.
 pub const PORT: u16 = 7117;
@@ -20,8 +21,15 @@ const TOKEN: &str = "PERBUCK_FLEET_TOKEN";
 pub struct AgentAddress {
     /// The contender in whose network it stands; `None` where it drives all of them.
     pub contender: Option<String>,
-    /// `host:port`.
+    /// `host:port` of one that runs, or `ssh://user@host` of a machine where perbuck starts one.
     pub address: String,
+}
+
+impl AgentAddress {
+    /// Whether perbuck starts it.
+    pub(super) fn is_launched(&self) -> bool {
+        self.address.starts_with(SCHEME)
+    }
 }
 
 /// Where the agents are, and what happens without one of them.
@@ -52,7 +60,13 @@ impl FleetOptions {
         if agents.is_empty() {
             return Ok(None);
         }
-        Ok(Some(Self { agents, token: token(token_file)?, wait_for_lost }))
+        let token = if agents.iter().all(AgentAddress::is_launched) {
+            // None of them is told it.
+            Token::made().and_then(|text| Token::of(&text)).map_err(|e| LabError::failed(e, ""))?
+        } else {
+            token(token_file)?
+        };
+        Ok(Some(Self { agents, token, wait_for_lost }))
     }
 }
 
@@ -107,6 +121,7 @@ impl FleetOptions {
 
 fn with_port(name: &str) -> String {
     match name.rsplit_once(':') {
+        _ if name.starts_with(SCHEME) => name.to_owned(),
         _ if name.parse::<std::net::Ipv6Addr>().is_ok() => format!("[{name}]:{PORT}"),
         Some((_, port)) if port.parse::<u16>().is_ok() => name.to_owned(),
         _ => format!("{name}:{PORT}"),
@@ -145,8 +160,8 @@ mod tests {
 
     #[test]
     fn an_agent_without_a_port_has_the_usual_one() {
-        let names = ["load-1", "load-1:9", "10.0.0.1", "[::1]:9", "::1", "[::1]"];
-        let with = ["load-1:7117", "load-1:9", "10.0.0.1:7117", "[::1]:9", "[::1]:7117", "[::1]:7117"];
+        let names = ["load-1", "load-1:9", "10.0.0.1", "[::1]:9", "::1", "[::1]", "ssh://u@load-1:22"];
+        let with = ["load-1:7117", "load-1:9", "10.0.0.1:7117", "[::1]:9", "[::1]:7117", "[::1]:7117", "ssh://u@load-1:22"];
         assert_eq!(names.map(with_port), with);
         assert!(FleetOptions::named(&[String::new()], None, false).is_ok_and(|options| options.is_none()));
     }

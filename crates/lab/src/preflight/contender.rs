@@ -44,7 +44,7 @@ impl Look<'_> {
     /// A server that perbuck would start.
     pub(super) fn private_server(&mut self, spec: &ServerSpec) -> Result<Looked, LabError> {
         let looked = servers::look(self.contender, spec)?;
-        self.declared(&Self::of_private_server(spec, &looked.machine));
+        self.declared(&Self::of_private_server(spec, looked.observed()));
         Ok(looked)
     }
 
@@ -160,8 +160,7 @@ impl Look<'_> {
     }
 
     /// What is known of a server that perbuck starts before it is there: all of it runs on one machine.
-    fn of_private_server(spec: &ServerSpec, machine: &Observed) -> Vec<Observed> {
-        let mut observed = vec![machine.clone()];
+    fn of_private_server(spec: &ServerSpec, mut observed: Vec<Observed>) -> Vec<Observed> {
         let Some(kind) = Kind::named(&spec.kind.value) else { return observed };
         let source = || "its `server`".to_owned();
         let (parts, config) = (spec.parts(), spec.config());

@@ -19,12 +19,12 @@ use perbuck_core::run_record::Build;
 use perbuck_deploy::local::Step;
 
 use super::folder::{self, Folder, POLL};
-use super::host;
 use super::order::{self, Charge};
 use super::program::{self, START_COMMAND};
 use super::running::{Pause, Running, log_of};
-use super::talk::{Ask, Config, Failure, Order, Started, Told};
-use crate::error::{ErrorKind, LabError};
+use super::talk::{Ask, Config, Order, Started, Told};
+use super::{agent, host};
+use crate::error::{ErrorKind, Failure, LabError};
 
 /// The first argument of a process that is a guard.
 pub(super) const GUARD_COMMAND: &str = "hold-server";
@@ -35,7 +35,7 @@ const LAST_LINES: usize = 15;
 /// Characters of such a line that are shown: some programs put a backtrace into one.
 const LINE_MAX: usize = 400;
 /// How long a guard on another machine hears nothing of perbuck before it takes it for gone. It hears something each second.
-const SILENCE: Duration = Duration::from_secs(15);
+pub(super) const SILENCE: Duration = Duration::from_secs(15);
 
 /// Whether [`guard_if_asked`] was called, and so whether this program can be started again as a guard.
 static CAN_GUARD: AtomicBool = AtomicBool::new(false);
@@ -81,6 +81,7 @@ fn run(folder: Option<&str>) -> Result<(), LabError> {
             Ask::Look(order) => tell(&Told::Looked(order::look(&order).map_err(Failure::from))),
             Ask::Clean(order) => tell(&Told::Cleaned(folder::clean(&order::parent(&order)))),
             Ask::Start(order) => return serve(order),
+            Ask::Serve(token) => return agent::serve(&token),
             // Of no server there is nothing to tell.
             Ask::Restart(_) | Ask::Cpu | Ask::Doing | Ask::Pulse => {}
         }
@@ -258,7 +259,7 @@ fn answer(asks: &Receiver<Ask>, limit: Duration, restart: &Sender<Config>, doing
             }
             Ask::Pulse => {}
             // A guard makes one server.
-            Ask::Look(_) | Ask::Clean(_) | Ask::Start(_) => return,
+            Ask::Look(_) | Ask::Clean(_) | Ask::Start(_) | Ask::Serve(_) => return,
         }
     }
 }

@@ -14,7 +14,7 @@ use super::guard::GUARD_COMMAND;
 use super::program;
 
 /// How the address of a host begins.
-const SCHEME: &str = "ssh://";
+pub(crate) const SCHEME: &str = "ssh://";
 /// How the folders begin in which the program arrives.
 const PREFIX: &str = "perbuck-host-";
 /// For a connection, for two signs of life of the other side, and how many of them may be missing, in seconds.

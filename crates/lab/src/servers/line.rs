@@ -204,12 +204,17 @@ impl Line {
 
     /// Ends the server and its guard; whether nothing is left of it for certain.
     pub(super) fn end(&self) -> bool {
+        self.end_within(END)
+    }
+
+    /// The same; a session with another machine is given up after a while.
+    pub(super) fn end_within(&self, limit: Duration) -> bool {
         drop(mem::take(&mut *locked(&self.input)));
         let guard = || locked(&self.guard);
         match self.host {
             // The guard kills a server that does not end, so this ends.
             Host::Here => guard().wait().is_ok_and(|status| status.success()),
-            Host::There(_) => self.wait(END).map_or_else(
+            Host::There(_) => self.wait(limit).map_or_else(
                 || {
                     // It is our own `ssh` that is killed; the guard sees that the connection is gone.
                     let _ = guard().kill().and_then(|()| guard().wait());

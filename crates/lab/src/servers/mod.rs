@@ -5,6 +5,7 @@
 //! with their guard ([`program`]). Where the guard was killed, too, the next command removes what is left. A guard runs on the server's
 //! machine, and the line leads there ([`host`]).
 
+mod agent;
 mod find;
 mod folder;
 mod guard;
@@ -27,7 +28,7 @@ use perbuck_database::secret::Secret;
 use perbuck_deploy::local::{Kind, NAME};
 use perbuck_load::stop::StopToken;
 
-use crate::error::{ErrorKind, LabError};
+use crate::error::{ErrorKind, Failure, LabError};
 use crate::progress::Progress;
 use crate::registry::Registry;
 use crate::stage::Stage;
@@ -35,8 +36,9 @@ use crate::stage::Stage;
 use host::{Address, Host};
 use instance::Instance;
 use line::Line;
-use talk::{Ask, Failure, Order, Told};
+use talk::{Ask, Order, Told};
 
+pub(crate) use agent::RemoteAgent;
 pub use guard::guard_if_asked;
 pub use instance::Holder;
 pub(crate) use talk::Looked;
@@ -54,8 +56,8 @@ struct Running {
     target: AnyTarget,
     password: Secret,
     instance: Instance,
-    /// The machine that it runs on, where that is another one.
-    machine: Option<Observed>,
+    /// The machine that it runs on and the volume of its data, where that is another machine.
+    machine: Vec<Observed>,
     /// The settings that it runs with.
     config: BTreeMap<String, String>,
 }
@@ -217,17 +219,17 @@ fn start(
 }
 
 /// A guard on the machine of a server, and the facts of that machine if it is another one. What killed runs left there is removed.
-fn opened(host: &Host, order: &Order, progress: &mut dyn Progress) -> Result<(Line, Option<Observed>), LabError> {
+fn opened(host: &Host, order: &Order, progress: &mut dyn Progress) -> Result<(Line, Vec<Observed>), LabError> {
     let who = &order.who;
     let Host::There(address) = host else {
         guard::possible()?;
-        return Ok((Line::open(who, host, None)?, None));
+        return Ok((Line::open(who, host, None)?, Vec::new()));
     };
     progress.passing(&format!("{who}: connecting to {address}"));
     let line = Line::open(who, host, order.parent.as_deref())?;
     show(instance::cleaned(&line, order)?, &format!("{address}: "), progress);
-    let machine = looked(&line, order)?.machine;
-    Ok((line, Some(machine)))
+    let machine = looked(&line, order)?.observed();
+    Ok((line, machine))
 }
 
 fn kind_of(who: &str, spec: &ServerSpec) -> Result<Kind, LabError> {

@@ -82,7 +82,14 @@ pub(super) fn look(order: &Order) -> Result<Looked, LabError> {
         is_folder.map_err(LabError::of_file("make a folder for a server in", &parent))?;
     }
     let machine = perbuck_observe::machine(&perbuck_observe::host());
-    Ok(Looked { program, version, machine, room: parent.ancestors().find_map(perbuck_observe::room), parent })
+    Ok(Looked {
+        program,
+        is_remote: order.is_remote,
+        version,
+        machine,
+        room: parent.ancestors().find_map(perbuck_observe::room),
+        parent,
+    })
 }
 
 fn kind(order: &Order) -> Result<Kind, LabError> {
@@ -99,10 +106,14 @@ fn address(order: &Order) -> Result<IpAddr, LabError> {
     if !order.is_remote {
         return Ok(Ipv4Addr::LOCALHOST.into());
     }
+    reached_at(&order.who)
+}
+
+/// The address of this machine by which `ssh` came.
+pub(super) fn reached_at(who: &str) -> Result<IpAddr, LabError> {
     let told = env::var(SSH_CONNECTION).unwrap_or_default();
     told.split(' ').nth(2).and_then(|word| word.parse().ok()).ok_or_else(|| {
-        let message =
-            format!("{}: sshd of its host does not tell the address of the session ({SSH_CONNECTION} is `{told}`)", order.who);
+        let message = format!("{who}: its sshd does not tell the address of the session ({SSH_CONNECTION} is `{told}`)");
         LabError::new(ErrorKind::Target, message, "reach the host by OpenSSH")
     })
 }
@@ -151,7 +162,7 @@ fn free_ports(address: IpAddr, count: usize) -> io::Result<Vec<u16>> {
 
 /// A free port outside the range from which systems take the ports of clients: one of those could be in use by a connection a moment
 /// later.
-fn free_port(address: IpAddr) -> io::Result<u16> {
+pub(super) fn free_port(address: IpAddr) -> io::Result<u16> {
     let mut last = io::Error::other("none was tried");
     for _ in 0..200 {
         let mut bytes = [0; 2];

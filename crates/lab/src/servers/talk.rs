@@ -2,6 +2,7 @@
 //! on this machine or through `ssh`.
 
 use std::collections::BTreeMap;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use perbuck_core::run_record::{Build, Observed};
@@ -9,7 +10,7 @@ use perbuck_deploy::local::Parts;
 use perbuck_observe::Room;
 use serde::{Deserialize, Serialize};
 
-use crate::error::{ErrorKind, LabError};
+use crate::error::Failure;
 
 /// Settings of a server in its own words.
 pub(super) type Config = BTreeMap<String, String>;
@@ -50,6 +51,8 @@ pub(super) enum Ask {
     Start(Order),
     /// To start it again with these settings, on the same data; answered likewise.
     Restart(Config),
+    /// To run an agent with this token; answered by [`Told::Serves`].
+    Serve(String),
     /// The CPU time of its server; answered by [`Told::Cpu`].
     Cpu,
     /// What its server is doing; answered by [`Told::Doing`].
@@ -75,6 +78,8 @@ pub(super) enum Told {
     Looked(Result<Looked, Failure>),
     /// What was removed, and what could not be.
     Cleaned(Vec<Result<String, String>>),
+    /// An agent listens there, or why there is none.
+    Serves(Result<SocketAddr, Failure>),
     /// CPU time of the server so far, nanoseconds in user mode and in the kernel, where the system tells it.
     Cpu(Option<(u64, u64)>),
     /// What the processes of the server are doing, and the last words of the one that was started last.
@@ -105,6 +110,7 @@ pub(super) struct Started {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Looked {
     pub(super) program: PathBuf,
+    pub(super) is_remote: bool,
     /// What the program says of its version; empty where it says nothing.
     pub(super) version: String,
     /// The machine that it would run on.
@@ -114,23 +120,15 @@ pub(crate) struct Looked {
     pub(crate) room: Option<Room>,
 }
 
-/// A failure on its way from the guard.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub(super) struct Failure {
-    kind: ErrorKind,
-    message: String,
-    help: String,
-}
-
-impl From<LabError> for Failure {
-    fn from(error: LabError) -> Self {
-        let (message, help) = error.words();
-        Self { kind: error.kind(), message: message.to_owned(), help: help.to_owned() }
-    }
-}
-
-impl Failure {
-    pub(super) fn error(self) -> LabError {
-        LabError::new(self.kind, self.message, self.help)
+impl Looked {
+    /// What is compared with the machines that a study declares. Of this machine the volume says nothing: no bill names it.
+    pub(crate) fn observed(&self) -> Vec<Observed> {
+        let room = self.room.filter(|_| self.is_remote);
+        let volume = room.map(|room| Observed {
+            source: self.machine.source.clone(),
+            volume_bytes: Some(room.total_bytes),
+            ..Observed::default()
+        });
+        std::iter::once(self.machine.clone()).chain(volume).collect()
     }
 }
