@@ -6,7 +6,7 @@ use std::time::Duration;
 use perbuck_core::run_record::StatementCounts;
 
 use crate::driver::{Access, BulkTable, Effect, Session};
-use crate::error::DriverError;
+use crate::error::{DriverError, ErrorClass};
 use crate::query::Query;
 use crate::statement::{Catalogue, StatementId, Verb};
 use crate::statement_times::{Other, StatementTimes};
@@ -73,6 +73,17 @@ impl<S: Session> Connection<S> {
             session.query(sql, &mut rows).await?;
         }
         Ok(Self { session, catalogue, params, rows, counts: Counts::default(), times: None, last: None })
+    }
+
+    /// Prepares all statements of the catalogue. Where one fails, its first use meets the error again, which is counted and named there.
+    ///
+    /// # Errors
+    /// The loss of the connection.
+    pub(crate) async fn prepare_ahead(&mut self) -> Result<(), DriverError> {
+        match self.session.prepare_ahead().await {
+            Err(error) if error.class == ErrorClass::Lost => Err(error),
+            _ => Ok(()),
+        }
     }
 
     /// From now on the time of every statement is written down.

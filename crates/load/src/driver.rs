@@ -198,6 +198,11 @@ pub trait Session: 'static {
     /// Registers the statements. They are prepared on first use, and no more of them than the server allows.
     fn prepare(&mut self, catalogue: &Arc<Catalogue>) -> impl Future<Output = Result<(), DriverError>>;
 
+    /// Prepares all registered statements now. Without a round trip to a server there is nothing to gain, and nothing is done.
+    fn prepare_ahead(&mut self) -> impl Future<Output = Result<(), DriverError>> {
+        std::future::ready(Ok(()))
+    }
+
     /// Lifts the timeout of answers: building an index or counting rows may take longer than any transaction.
     fn lift_timeout(&mut self) {}
 

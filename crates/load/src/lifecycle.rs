@@ -273,6 +273,9 @@ async fn open_all<D: Driver, W: Workload>(
             while let Some(index) = take() {
                 let id = TerminalId { index, of, seed, share };
                 let mut connection = open::<D, W>(&driver, &workload, id.index, 0).await.map_err(RunError::Connect)?;
+                if workload.prepares_ahead() {
+                    connection.prepare_ahead().await.map_err(RunError::Connect)?;
+                }
                 let mut terminal = workload.terminal(id);
                 terminal.start(&mut connection).await.map_err(RunError::Fatal)?;
                 mine.push((id, terminal, connection));

@@ -5,6 +5,7 @@
 
 use std::cell::Cell;
 use std::ops::Range;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
@@ -28,6 +29,10 @@ pub struct SimDriver {
     pub max_connections: u32,
     /// The servers that connections are spread over, where there are several.
     pub hosts: Option<Arc<SimHosts>>,
+    /// How preparing ahead ends.
+    pub preparing: Result<(), DriverError>,
+    /// Sessions that were asked to prepare their statements ahead.
+    pub prepared: Arc<AtomicU32>,
 }
 
 /// Several simulated servers of one database, one of which may be away for a time.
@@ -70,7 +75,15 @@ impl SimHosts {
 
 impl Default for SimDriver {
     fn default() -> Self {
-        Self { service: Duration::from_millis(1), failing: Vec::new(), stall: None, max_connections: u32::MAX, hosts: None }
+        Self {
+            service: Duration::from_millis(1),
+            failing: Vec::new(),
+            stall: None,
+            max_connections: u32::MAX,
+            hosts: None,
+            preparing: Ok(()),
+            prepared: Arc::default(),
+        }
     }
 }
 
@@ -151,6 +164,11 @@ impl SimSession {
 impl Session for SimSession {
     async fn prepare(&mut self, _catalogue: &Arc<Catalogue>) -> Result<(), DriverError> {
         Ok(())
+    }
+
+    async fn prepare_ahead(&mut self) -> Result<(), DriverError> {
+        self.driver.prepared.fetch_add(1, Ordering::Relaxed);
+        self.driver.preparing.clone()
     }
 
     async fn execute(&mut self, _id: StatementId, _params: &Params, rows: &mut Rows) -> Result<Effect, DriverError> {

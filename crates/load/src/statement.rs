@@ -32,7 +32,7 @@ pub struct Statement {
     pub keep_rows: bool,
 }
 
-/// All statements of a workload; prepared once per connection, on first use.
+/// All statements of a workload; prepared once per connection, on first use or ahead.
 #[derive(Debug, Clone, Default)]
 pub struct Catalogue {
     statements: Vec<Statement>,

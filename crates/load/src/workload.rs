@@ -104,6 +104,12 @@ pub trait Workload: Send + Sync + 'static {
         &[]
     }
 
+    /// Whether every terminal will use every statement of the catalogue. Then all of them are prepared before the common start: otherwise
+    /// first uses would fill the window, for longer the more connections and statements there are.
+    fn prepares_ahead(&self) -> bool {
+        false
+    }
+
     /// Whether its terminals pause (see [`Terminal::pauses`]): then connections are idle by intention.
     fn pauses(&self) -> bool {
         false

@@ -252,6 +252,17 @@ impl Session for MysqlSession {
         Ok(())
     }
 
+    async fn prepare_ahead(&mut self) -> Result<(), DriverError> {
+        for id in 0..self.slots.len() {
+            if matches!(self.slots[id], Slot::New) {
+                self.first_use(StatementId(id as u16)).await?;
+            }
+        }
+        // Thousands of connections wait for the common start, and none of them needs its receive buffer.
+        self.wire.inbox.rest();
+        Ok(())
+    }
+
     fn lift_timeout(&mut self) {
         self.wire.socket.watchdog = Watchdog::new(LONG_READ_TIMEOUT);
     }

@@ -9,6 +9,7 @@ use mysql_support::{Mysql, Server as _, SharedServer as _, bound, cells, run, ta
 use perbuck_database::dialect::Dialect as _;
 use perbuck_event::block_on;
 use perbuck_load::driver::{DataSize, Driver, Effect, Session, SessionId};
+use perbuck_load::error::ErrorClass;
 use perbuck_load::statement::{Catalogue, Verb};
 use perbuck_load::values::{Params, Rows};
 use perbuck_mysql::MysqlDialect;
@@ -67,6 +68,33 @@ fn where_no_more_can_be_prepared_statements_are_sent_as_text() {
         assert_eq!(outcome, vec![Ok(Effect::Affected(1)); 6]);
         assert_eq!(driver.text_fallbacks(), 4);
         run(&mut admin, &format!("DROP TABLE {name}")).await;
+    })
+    .unwrap();
+}
+
+#[test]
+fn statements_that_are_prepared_ahead_are_prepared_once() {
+    block_on(async {
+        for server in Mysql::all() {
+            let mut session = server.session("").await;
+            let mut catalogue = Catalogue::default();
+            let reads: Vec<_> = (1..=6).map(|number| catalogue.add_read(format!("SELECT {number}, ?"))).collect();
+            let broken = catalogue.add_read("SELECT * FROM no_such_table");
+            session.prepare(&Arc::new(catalogue)).await.unwrap();
+            // Statements before the one that fails stay prepared, and the connection stays usable.
+            assert_eq!(session.prepare_ahead().await.unwrap_err().class, ErrorClass::Fatal, "{server:?}");
+            let mut rows = Rows::default();
+            for (number, read) in (1..).zip(reads) {
+                // Where the type of a value is not the one that MySQL 9 expects, it prepares once more.
+                session.execute(read, Params::default().text(b"7"), &mut rows).await.unwrap();
+                assert_eq!((rows.int(0, 0), rows.int(0, 1)), (Ok(number), Ok(7)), "{server:?}");
+            }
+            session.query("SHOW SESSION STATUS LIKE 'Com_stmt_prepare'", &mut rows).await.unwrap();
+            // The one that fails counts, too.
+            assert_eq!(cells(&rows)[0][1], "7", "{server:?}");
+            assert!(session.execute(broken, &Params::default(), &mut rows).await.is_err());
+            session.close().await;
+        }
     })
     .unwrap();
 }

@@ -172,6 +172,17 @@ impl Session for PostgresSession {
         Ok(())
     }
 
+    async fn prepare_ahead(&mut self) -> Result<(), DriverError> {
+        for index in 0..self.slots.len() {
+            if self.slots[index].is_none() {
+                self.first_use(StatementId(index as u16)).await?;
+            }
+        }
+        // Thousands of connections wait for the common start, and none of them needs its receive buffer.
+        self.wire.inbox.rest();
+        Ok(())
+    }
+
     fn lift_timeout(&mut self) {
         self.wire.socket.watchdog = Watchdog::new(LONG_READ_TIMEOUT);
         // The rows of a COPY are sent at once, and are read when it has its lock.

@@ -54,6 +54,32 @@ fn rows_that_are_returned_and_values_out_of_range() {
 }
 
 #[test]
+fn statements_that_are_prepared_ahead_are_prepared_once() {
+    block_on(async {
+        let mut session = SERVER.session("").await;
+        let mut catalogue = Catalogue::default();
+        let reads: Vec<_> = (1..=6).map(|number| catalogue.add_read(format!("SELECT {number}, ?::bigint"))).collect();
+        let broken = catalogue.add_read("SELECT * FROM no_such_table");
+        session.prepare(&Arc::new(catalogue)).await.unwrap();
+        // Statements before the one that fails stay prepared, and the connection stays usable.
+        assert_eq!(session.prepare_ahead().await.unwrap_err().class, ErrorClass::Fatal);
+        let mut rows = Rows::default();
+        let prepared = "SELECT string_agg(name || ' ' || prepare_time, ' ' ORDER BY name) FROM pg_prepared_statements";
+        session.query(prepared, &mut rows).await.unwrap();
+        let before = cells(&rows);
+        for (number, read) in (1..).zip(reads) {
+            session.execute(read, Params::default().int(7), &mut rows).await.unwrap();
+            assert_eq!((rows.int(0, 0), rows.int(0, 1)), (Ok(number), Ok(7)));
+        }
+        session.query(prepared, &mut rows).await.unwrap();
+        assert_eq!((cells(&rows), before[0][0].matches('s').count()), (before, 6));
+        assert!(session.execute(broken, &Params::default(), &mut rows).await.is_err());
+        session.close().await;
+    })
+    .unwrap();
+}
+
+#[test]
 fn bytes_that_are_no_text_are_refused_and_not_bent() {
     block_on(async {
         let mut session = SERVER.session("").await;

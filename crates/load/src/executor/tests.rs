@@ -28,6 +28,7 @@ struct TwoSelects {
     catalogue: Arc<Catalogue>,
     renews_after: Option<u64>,
     pauses: Pauses,
+    prepares_ahead: bool,
 }
 
 /// What it drew, and its workload.
@@ -42,7 +43,7 @@ impl TwoSelects {
     fn with(renews_after: Option<u64>, pauses: Pauses) -> Arc<Self> {
         let mut catalogue = Catalogue::default();
         catalogue.add(Verb::Select, "SELECT 1");
-        Arc::new(Self { catalogue: Arc::new(catalogue), renews_after, pauses })
+        Arc::new(Self { catalogue: Arc::new(catalogue), renews_after, pauses, prepares_ahead: false })
     }
 }
 
@@ -63,6 +64,10 @@ impl Workload for TwoSelects {
 
     fn pauses(&self) -> bool {
         self.pauses != Pauses::default()
+    }
+
+    fn prepares_ahead(&self) -> bool {
+        self.prepares_ahead
     }
 
     fn terminal(&self, id: TerminalId) -> TwoSelectsTerminal {
@@ -336,6 +341,7 @@ fn on_real_threads_a_short_trial_ends_whole() {
     assert_eq!(outcome.measured.window_ns, 300_000_000);
 }
 
+mod ahead;
 mod allocations;
 mod apart;
 mod hosts;

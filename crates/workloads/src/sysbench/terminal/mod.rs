@@ -56,6 +56,11 @@ impl Workload for Sysbench {
         Arc::clone(&self.catalogue)
     }
 
+    /// As in sysbench: its catalogues hold no statement that a script does not use.
+    fn prepares_ahead(&self) -> bool {
+        true
+    }
+
     fn kinds(&self) -> &'static [&'static str] {
         self.options.script.kinds()
     }
