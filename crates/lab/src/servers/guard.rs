@@ -103,14 +103,13 @@ fn serve(order: Order) -> Result<(), LabError> {
         }
     };
     let gone = gone(&charge).map_err(|e| LabError::failed(format!("{who}: cannot start a thread: {e}"), ""));
-    let held = gone.and_then(|gone| {
+    let held = gone.map(|gone| {
         let held = hold(&folder, &charge, &gone);
         if let Err(error) = held {
             tell(&Told::Failed(error.into()));
             // Its log can be read until then.
             while gone.recv().is_ok() {}
         }
-        Ok(())
     });
     held.and(folder.remove().map_err(LabError::of_file("remove", &charge.folder)))
 }
