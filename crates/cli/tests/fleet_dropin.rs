@@ -127,7 +127,7 @@ fn ycsb_with_two_agents_inserts_no_record_twice() {
     let record = counts_of_the_server(&desk, "results/ycsb", &["Com_select", "Com_insert"], 4);
     assert_eq!(record.measured.transactions.values().map(|t| t.committed).sum::<u64>(), 4000);
     let rows: u64 = maria.sql("SELECT COUNT(*) FROM usertable").trim().parse().unwrap();
-    // What one agent was behind the other is filled in after the run.
+    // After the run each agent fills in what the other one was ahead.
     assert!(rows >= 500 + record.statements_whole_run.insert, "{rows}");
     refused(&ycsb("load", &by), 1, &["--agents: load is done by this machine alone"]);
 }

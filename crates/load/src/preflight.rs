@@ -35,15 +35,15 @@ pub struct Distance {
 const ROUND_TRIPS: u32 = 20;
 
 impl Distance {
-    /// That of a session, which is the only one of its event loop.
+    /// That of a session, which is the only one of its event loop, by a statement that costs its server nothing.
     ///
     /// # Errors
     /// What the server answers.
-    pub async fn of<S: Session>(session: &mut S) -> Result<Self, DriverError> {
+    pub async fn of<S: Session>(session: &mut S, sql: &str) -> Result<Self, DriverError> {
         let (mut rows, mut statement) = (Rows::default(), Duration::MAX);
         for _ in 0..ROUND_TRIPS {
             let began = Instant::now();
-            session.query("SELECT 1", &mut rows).await?;
+            session.query(sql, &mut rows).await?;
             statement = statement.min(began.elapsed());
         }
         Ok(Self { statement, packet: perbuck_event::tcp::round_trip() })

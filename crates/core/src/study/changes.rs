@@ -39,7 +39,7 @@ impl Study {
             ("sweep.max_attempts".to_owned(), s.max_attempts.to_string()),
         ]);
         let mut put = |key: &str, value: Option<String>| keys.extend(value.map(|value| (key.to_owned(), value)));
-        put("client.stands", (self.client.stands == Stands::Beside).then(|| "beside".to_owned()));
+        put("client.stands", Some(if self.client.stands == Stands::Beside { "beside" } else { "apart" }.to_owned()));
         put("sweep.workers", s.workers.map(|n| n.to_string()));
         put("sweep.events", s.events.map(|n| n.to_string()));
         put("sweep.phases", (!s.phases.is_empty()).then(|| format!("{:?}", s.phases)));

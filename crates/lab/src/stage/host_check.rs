@@ -46,7 +46,7 @@ impl<D: Driver> HostCheck for Sessions<D> {
         }
         let doing = "measuring the distance to the server";
         let hosts = 0..(self.driver.hosts().len() as u32).max(1);
-        let of_host = |host| self.with_host((host, doing), async |session| Distance::of(session).await);
+        let of_host = |host| self.with_host((host, doing), async |session| Distance::of(session, "SELECT 1").await);
         let furthest = |longest: Option<Distance>, one: Distance| longest.map_or(one, |longest| longest.furthest(one));
         hosts.map(of_host).try_fold(None, |longest, one| Ok(Some(furthest(longest, one?))))
     }
