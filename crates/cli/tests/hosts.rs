@@ -58,8 +58,8 @@ fn a_study_runs_on_two_hosts_and_its_records_say_where() {
         assert!(record.target.build.as_ref().is_some_and(|build| *build != Default::default()));
         assert!(!record.host.shared_with_server && !record.target.address.contains("127.0.0.1"), "{}", record.target.address);
     }
-    let place = format!("its data in {}:/tmp/perbuck-server-", hosts.names[0]);
-    assert!(ran.err.contains(&place), "{place}: {}", ran.err);
+    let folder = format!("its data in {}:/tmp/perbuck-server-", hosts.names[0]);
+    assert!(ran.err.contains(&folder), "{folder}: {}", ran.err);
     hosts.nothing_is_left("after a run");
     // Nothing is asked of a host where nothing is missing.
     hosts.act(&["off", "1"]);

@@ -9,7 +9,7 @@ use perbuck_lab::fleet::PORT;
 /// Which agents apply the load.
 #[derive(Debug, Args)]
 pub(crate) struct FleetArguments {
-    /// Apply the load from these agents instead of this process, as host:port,host:port; the port is 7117 if not given. contender=host,host where the study has `client.stands` = "beside"
+    /// Apply the load from these agents instead of this process, as host:port,host:port; the port is 7117 if not given. ssh://user@host starts one there. contender=host,host where the study has `client.stands` = "beside"
     #[arg(long, value_name = "ADDRESSES", value_delimiter = ',', help_heading = "Agents")]
     pub(crate) agents: Vec<String>,
     #[command(flatten)]

@@ -146,7 +146,7 @@ fn hold(folder: &Folder, charge: &Charge, gone: &Receiver<Config>) -> Result<(),
             Pause::Goes => {}
             Pause::Gone => return Ok(()),
             Pause::Restart(config) => {
-                let mut recipe = charge.again(config)?;
+                let mut recipe = charge.with_settings(config)?;
                 running.stop()?;
                 for step in charge.kind.settings_steps(&mut recipe) {
                     if !take(path, charge, &step, gone)? {

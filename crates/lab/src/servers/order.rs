@@ -59,7 +59,7 @@ impl Charge {
     }
 
     /// The same server with other settings.
-    pub(super) fn again(&self, config: Config) -> Result<Recipe, LabError> {
+    pub(super) fn with_settings(&self, config: Config) -> Result<Recipe, LabError> {
         let order = Order { config, ..self.order.clone() };
         recipe((&order, self.kind), (&self.folder, self.address, &self.ports), &self.programs)
     }
