@@ -44,7 +44,7 @@ pub use findings::{
 };
 pub use judge::judge;
 pub use looks::Looks;
-pub use machines::{declares_machine, other_machine, other_machines};
+pub use machines::{declares_machine, other_machine, other_machines, other_volume};
 pub use models::{Advantage, Models, Scope};
 pub use pending::{Points, next_trials, open_points, point_of};
 pub use rates::{KindResult, PointRates, Rate, StatementSplit};

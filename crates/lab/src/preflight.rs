@@ -177,7 +177,7 @@ fn one(
     let bytes = |w: usize| inputs.plans.get(w).map_or(0, |plan| plan.size().bytes);
     let mut look = Look { inputs, contender, request, host, found };
     if let Some(spec) = &contender.server {
-        let looked = look.private_server(spec)?;
+        let looked = look.private_server(spec, stop)?;
         let all = (0..inputs.plans.len()).map(bytes).fold(0, u64::saturating_add);
         let host = spec.host.as_ref().map_or("", |host| &host.value);
         disks.add((&contender.name, host), &looked.parent, looked.room, all);

@@ -1,6 +1,6 @@
 //! What is sampled of the client's machine at the edges of the window.
 
-use std::time::{Instant, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use perbuck_core::run_record::{Flag, Health, Interval};
 use perbuck_load::observer::{Observer, SecondSeen};
@@ -11,6 +11,9 @@ use crate::cpu_sampler::CpuSampler;
 use crate::flags;
 use crate::servers::Holder;
 
+/// The share of the window by which the edges of the server's CPU time may be late together; beyond it the time is not told.
+const LATE_SHARE: f64 = 0.02;
+
 /// Samples CPU times and clocks at the edges of the window, and passes all that it sees on.
 pub(crate) struct Sampler<'a> {
     server: ServerClock,
@@ -19,6 +22,8 @@ pub(crate) struct Sampler<'a> {
     /// What was wrong with the machine in the window.
     pub(crate) flags: Vec<Flag>,
     opened: (CpuTime, Option<CpuTime>),
+    /// How long the server's CPU time at the opening was waited for.
+    late: Duration,
     /// CPU time of this process in the window.
     pub(crate) own: CpuTime,
     /// CPU time of the server in the window, where it can be told.
@@ -55,7 +60,8 @@ impl<'a> Sampler<'a> {
     /// Before the window opens.
     pub(crate) fn new(server: ServerClock, observer: &'a mut dyn Observer) -> Self {
         let (machine, processors, opened) = (Machine::now(), CpuSampler::new(), (CpuTime::default(), None));
-        Self { server, machine, processors, flags: Vec::new(), opened, own: CpuTime::default(), server_ns: None, observer }
+        let late = Duration::ZERO;
+        Self { server, machine, processors, flags: Vec::new(), opened, late, own: CpuTime::default(), server_ns: None, observer }
     }
 
     /// The state of the client, with what the engine does not know of it.
@@ -69,6 +75,12 @@ impl<'a> Sampler<'a> {
             ..of_engine
         }
     }
+}
+
+/// The CPU time of the server, and how long the answer took.
+fn timed(server: &ServerClock) -> (Option<CpuTime>, Duration) {
+    let began = Instant::now();
+    (server.cpu(), began.elapsed())
 }
 
 /// Counters and clocks of the client's machine at one time.
@@ -102,10 +114,12 @@ impl Observer for Sampler<'_> {
     }
 
     fn opens(&mut self) {
-        self.opened = (perbuck_observe::own_cpu(), self.server.cpu());
+        self.opened.0 = perbuck_observe::own_cpu();
         self.machine = Machine::now();
         self.processors.open();
         self.observer.opens();
+        // The last: on another machine the answer takes a moment.
+        (self.opened.1, self.late) = timed(&self.server);
     }
 
     fn second(&mut self, seen: &SecondSeen<'_>) {
@@ -117,7 +131,8 @@ impl Observer for Sampler<'_> {
         self.processors.close();
         self.own = perbuck_observe::own_cpu().minus(self.opened.0);
         self.flags = Machine::now().flags_since(&self.machine);
-        let now = self.server.cpu();
+        let (now, late) = timed(&self.server);
+        let now = now.filter(|_| (self.late + late).as_secs_f64() < LATE_SHARE * self.machine.steady.elapsed().as_secs_f64());
         // A server that was restarted in between has another process, and its time cannot be told.
         self.server_ns = now.zip(self.opened.1).map(|(now, then)| now.minus(then)).map(|t| t.user_ns + t.system_ns);
     }

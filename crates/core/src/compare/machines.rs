@@ -45,8 +45,8 @@ fn contradicts(nodes: &[&Node], stated: Option<&str>, seen: &Observed) -> Option
         return (declared != 0 && declared != count)
             .then(|| format!("{declared} × {}", seen.role.as_deref().unwrap_or_default()));
     }
-    if let Some(bytes) = seen.volume_bytes {
-        return other_volume(nodes, bytes);
+    if seen.volume_bytes.is_some() {
+        return None;
     }
     // A machine that no list describes may be the one that was observed.
     let described = nodes.iter().map(|n| Some((n.instance.as_str(), n.machine.as_ref()?)));
@@ -63,8 +63,11 @@ fn contradicts(nodes: &[&Node], stated: Option<&str>, seen: &Observed) -> Option
     Some(wanted.join(" or "))
 }
 
-/// The declared volumes, where none of them, and not all of a machine together, has about this size.
-fn other_volume(nodes: &[&Node], bytes: u64) -> Option<String> {
+/// That the data lie on a volume of another size than all that a contender is billed for, in words. It contradicts no bill for certain: data
+/// may lie on a part of a volume, or on a disk that belongs to the machine.
+pub fn other_volume(study: &Study, contender: &str, observed: &[Observed]) -> Option<String> {
+    let bytes = observed.iter().find_map(|seen| seen.volume_bytes)?;
+    let nodes: Vec<&Node> = declared(study, contender)?.nodes.iter().filter(|n| n.priced).collect();
     let is_it = |gb: u32| (VOLUME_SEEN.0..=VOLUME_SEEN.1).contains(&(bytes as f64 / (f64::from(gb) * BYTES_PER_GB)));
     let together = |node: &Node| node.volumes.iter().map(|v| v.size_gb.saturating_mul(v.count)).fold(0, u32::saturating_add);
     if nodes.iter().any(|node| is_it(together(node)) || node.volumes.iter().any(|v| is_it(v.size_gb))) {
@@ -72,7 +75,8 @@ fn other_volume(nodes: &[&Node], bytes: u64) -> Option<String> {
     }
     let mut all: Vec<String> = nodes.iter().flat_map(|n| &n.volumes).map(|v| format!("{} of {} GB", v.kind, v.size_gb)).collect();
     all.dedup();
-    (!all.is_empty()).then(|| all.join(" and "))
+    let on = format!("{:.0} GB", bytes as f64 / 1e9);
+    (!all.is_empty()).then(|| format!("its data lie on a file system of {on}, and its bill has {}", all.join(" and ")))
 }
 
 /// Whether a study says anything about the machines of a contender that could be contradicted.

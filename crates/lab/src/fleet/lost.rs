@@ -21,6 +21,9 @@ const LOOK_SOON: Duration = Duration::from_millis(250);
 /// How often a wait asks whether the user wants to stop.
 const STEP: Duration = Duration::from_millis(20);
 
+/// What helps with an agent that perbuck started.
+const LAUNCHED: &str = "a firewall may close its ports: perbuck uses 10000 to 29999; or start it there with `perbuck agent`";
+
 /// The agents that are lost.
 struct Lost {
     /// Each with the reason.
@@ -111,21 +114,26 @@ impl Fleet {
     fn reach_or_absent(&self, agent: &AgentAddress) -> Result<Member, (LabError, bool)> {
         let name = agent.address.as_str();
         // One that perbuck starts itself has a token of its own.
-        let launched = agent.is_launched().then(|| RemoteAgent::start(name)).transpose().map_err(|e| (e, false))?;
+        let launched = agent.is_launched().then(|| RemoteAgent::start(name, &self.stop)).transpose().map_err(|e| (e, false))?;
         let (at, token) = launched.as_ref().map_or((name, &self.options.token), |remote| (&*remote.at, &remote.token));
         let reached = perbuck_fleet::reach(at, (token, &self.build), self.clock.clone());
         let channel = reached.map_err(|e| {
-            let help = match e {
-                FleetError::Unreachable(_) | FleetError::Absent(_) => "start it there with `perbuck agent`; is its port open?",
-                FleetError::Version(_) => "install the same perbuck on both machines",
-                FleetError::Build(..) => "copy the program of this machine to that one, and start `perbuck agent` there again",
-                FleetError::Token => "copy the file of the token to that machine, and start `perbuck agent` there again",
-                FleetError::Refused(_) => "wait until the other one has ended, or name another agent",
-            };
+            let help = if agent.is_launched() { LAUNCHED } else { way_out(&e) };
             let is_absent = matches!(e, FleetError::Absent(_));
             (LabError::new(ErrorKind::Target, format!("agent {name}: {e}"), help), is_absent)
         })?;
         Ok(Member::new(agent.clone(), (channel, launched), self.stop.clone()))
+    }
+}
+
+/// What helps with an agent that a user started.
+fn way_out(error: &FleetError) -> &'static str {
+    match error {
+        FleetError::Unreachable(_) | FleetError::Absent(_) => "start it there with `perbuck agent`; is its port open?",
+        FleetError::Version(_) => "install the same perbuck on both machines",
+        FleetError::Build(..) => "copy the program of this machine to that one, and start `perbuck agent` there again",
+        FleetError::Token => "copy the file of the token to that machine, and start `perbuck agent` there again",
+        FleetError::Refused(_) => "wait until the other one has ended, or name another agent",
     }
 }
 

@@ -2,12 +2,13 @@
 
 use std::path::PathBuf;
 
-use perbuck_core::compare::{declares_machine, other_machine};
+use perbuck_core::compare::{declares_machine, other_machine, other_volume};
 use perbuck_core::run_record::{HostRecord, Observed};
 use perbuck_core::study::{Contender, Reset, ServerSpec};
 use perbuck_deploy::local::Kind;
 use perbuck_load::error::{Cause, DriverError};
 use perbuck_load::preflight::HostFacts;
+use perbuck_load::stop::StopToken;
 
 use super::{Preflight, Purpose, Request, SeenHost};
 use crate::error::{ErrorKind, LabError};
@@ -42,9 +43,13 @@ impl Look<'_> {
     }
 
     /// A server that perbuck would start.
-    pub(super) fn private_server(&mut self, spec: &ServerSpec) -> Result<Looked, LabError> {
-        let looked = servers::look(self.contender, spec)?;
-        self.declared(&Self::of_private_server(spec, looked.observed()));
+    pub(super) fn private_server(&mut self, spec: &ServerSpec, stop: &StopToken) -> Result<Looked, LabError> {
+        let looked = servers::look(self.contender, spec, stop)?;
+        let observed = looked.observed();
+        if let Some(text) = other_volume(&self.inputs.study, &self.contender.name, &observed) {
+            self.found.notes.push(format!("{}: {text}", self.contender.name));
+        }
+        self.declared(&Self::of_private_server(spec, observed));
         Ok(looked)
     }
 

@@ -1,4 +1,4 @@
-//! Whether the disks that this machine sees have room for what will be written to them.
+//! Whether the disks of this machine and of hosts have room for what will be written to them.
 
 use std::path::{Path, PathBuf};
 
@@ -71,8 +71,11 @@ fn of_folder(folder: &Path) -> Option<Room> {
 
 impl Disk {
     fn problem(&self) -> LabError {
-        let (who, folder) = (self.who.join(", "), std::path::absolute(&self.folder).unwrap_or_else(|_| self.folder.clone()));
-        let host = if self.host.is_empty() { String::new() } else { format!("{}:", self.host) };
+        let who = self.who.join(", ");
+        let (host, folder) = match &*self.host {
+            "" => (String::new(), std::path::absolute(&self.folder).unwrap_or_else(|_| self.folder.clone())),
+            host => (format!("{host}:"), self.folder.clone()),
+        };
         let message = format!(
             "{who}: the data need more than {} on the disk of {host}{}, and {} are free there",
             megabytes(self.bytes),

@@ -1,15 +1,14 @@
 //! An agent that a guard runs on a machine that `ssh` reaches: the same line that holds a server holds an agent.
 
-use std::io::{self, BufRead};
 use std::net::SocketAddr;
-use std::sync::mpsc::channel;
+use std::sync::mpsc::Receiver;
 use std::thread;
 use std::time::Duration;
 
 use perbuck_fleet::{Build, Token};
 use perbuck_load::stop::StopToken;
 
-use super::guard::{SILENCE, tell};
+use super::guard::{Asked, SILENCE, tell};
 use super::host::{Address, Host};
 use super::line::Line;
 use super::order::{free_port, reached_at};
@@ -34,13 +33,13 @@ pub(crate) struct RemoteAgent {
 
 impl RemoteAgent {
     /// Starts one on the machine of an address, such as `ssh://user@load-1`.
-    pub(crate) fn start(address: &str) -> Result<Self, LabError> {
+    pub(crate) fn start(address: &str, stop: &StopToken) -> Result<Self, LabError> {
         let who = format!("agent {address}");
         let host = Address::read(address)
             .map_err(|why| LabError::usage(format!("--agents: {why}"), "write it like ssh://user@load-1"))?;
         let made = Token::made().and_then(|text| Ok((Token::of(&text)?, text)));
         let (token, text) = made.map_err(|e| LabError::failed(format!("{who}: {e}"), ""))?;
-        let line = Line::open(&who, &Host::There(host), None)?;
+        let line = Line::open(&who, &Host::There(host), None, stop)?;
         match line.ask(&Ask::Serve(text)) {
             Some(Told::Serves(Ok(at))) => Ok(Self { line, at: at.to_string(), token }),
             Some(Told::Serves(Err(failure))) => Err(failure.error()),
@@ -57,32 +56,24 @@ impl Drop for RemoteAgent {
 }
 
 /// Serves the coordinator that asked for it, until that is gone.
-pub(super) fn serve(token: &str) -> Result<(), LabError> {
-    // Before there is another thread: agents need as many descriptors as they have connections.
+pub(super) fn serve(token: &str, number: u64, asks: &Receiver<Asked>) -> Result<(), LabError> {
     process::begin(|_| {});
     process::keep_private();
-    match options(token) {
-        Ok(options) => thread::spawn(move || {
-            let mut listening = |at: SocketAddr| tell(&Told::Serves(Ok(at)));
-            if let Err(error) = serve_coordinators(&options, &mut listening, &mut Quiet, &StopToken::default()) {
-                tell(&Told::Serves(Err(error.into())));
-            }
-        }),
+    let options = match options(token) {
+        Ok(options) => options,
         Err(error) => {
-            tell(&Told::Serves(Err(Failure::from(error))));
+            tell(number, &Told::Serves(Err(Failure::from(error))));
             return Ok(());
         }
     };
-    let (heard, lines) = channel();
-    thread::spawn(move || {
-        for line in io::stdin().lock().lines().map_while(Result::ok) {
-            if heard.send(line).is_err() {
-                return;
-            }
+    let serving = thread::spawn(move || {
+        let mut listening = |at: SocketAddr| tell(number, &Told::Serves(Ok(at)));
+        if let Err(error) = serve_coordinators(&options, &mut listening, &mut Quiet, &StopToken::default()) {
+            tell(number, &Told::Serves(Err(error.into())));
         }
     });
     // Only pulses come. The process ends after them, and its sessions with it.
-    while lines.recv_timeout(SILENCE).is_ok() {}
+    while asks.recv_timeout(SILENCE).is_ok() && !serving.is_finished() {}
     Ok(())
 }
 

@@ -6,6 +6,7 @@
 use std::ffi::OsString;
 use std::fs::{self, DirBuilder, File, Permissions};
 use std::io::{self, BufRead, Write};
+use std::net::TcpListener;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt, chown};
 use std::path::Path;
 use std::process::{Child, ExitStatus, Stdio};
@@ -22,7 +23,7 @@ use super::folder::{self, Folder, POLL};
 use super::order::{self, Charge};
 use super::program::{self, START_COMMAND};
 use super::running::{Pause, Running, log_of};
-use super::talk::{Ask, Config, Order, Started, Told};
+use super::talk::{Ask, Config, Numbered, Order, Started, Told};
 use super::{agent, host};
 use crate::error::{ErrorKind, Failure, LabError};
 
@@ -36,6 +37,9 @@ const LAST_LINES: usize = 15;
 const LINE_MAX: usize = 400;
 /// How long a guard on another machine hears nothing of perbuck before it takes it for gone. It hears something each second.
 pub(super) const SILENCE: Duration = Duration::from_secs(15);
+
+/// A numbered question, or why a line is none.
+pub(super) type Asked = Result<Numbered<Ask>, String>;
 
 /// Whether [`guard_if_asked`] was called, and so whether this program can be started again as a guard.
 static CAN_GUARD: AtomicBool = AtomicBool::new(false);
@@ -69,27 +73,49 @@ fn run(folder: Option<&str>) -> Result<(), LabError> {
     let held_off = [Signal::SIGTERM, Signal::SIGINT, Signal::SIGHUP, Signal::SIGQUIT].into_iter().collect::<SigSet>();
     held_off.thread_block().map_err(|e| LabError::failed(format!("cannot hold off signals: {e}"), ""))?;
     host::arrive(folder).map_err(|e| LabError::failed(format!("cannot delete the file of this program: {e}"), ""))?;
-    tell(&Told::Here(env!("CARGO_PKG_VERSION").to_owned()));
-    loop {
-        let mut line = String::new();
-        let read = io::stdin().lock().read_line(&mut line).map_err(|e| e.to_string());
-        if read == Ok(0) && folder.is_some() {
-            return Ok(());
-        }
-        let ask = read.and_then(|_| serde_json::from_str::<Ask>(&line).map_err(|e| e.to_string()));
-        match ask.map_err(|e| LabError::usage(format!("this command is perbuck's own: {e}"), "run a study instead"))? {
-            Ask::Look(order) => tell(&Told::Looked(order::look(&order).map_err(Failure::from))),
-            Ask::Clean(order) => tell(&Told::Cleaned(folder::clean(&order::parent(&order)))),
-            Ask::Start(order) => return serve(order),
-            Ask::Serve(token) => return agent::serve(&token),
+    // A connection that was cut off closes nothing.
+    let limit = if folder.is_some() { SILENCE } else { Duration::MAX };
+    let asks = asks().map_err(|e| LabError::failed(format!("cannot start a thread: {e}"), ""))?;
+    tell(0, &Told::Here(env!("CARGO_PKG_VERSION").to_owned()));
+    let mut door: Option<TcpListener> = None;
+    while let Ok(asked) = asks.recv_timeout(limit) {
+        let own = |e: String| LabError::usage(format!("this command is perbuck's own: {e}"), "run a study instead");
+        let (number, ask) = asked.map_err(own)?;
+        match ask {
+            Ask::Look(order) => {
+                let looked = order::look(&order);
+                door = looked.as_ref().ok().and_then(|looked| TcpListener::bind(looked.door?).ok());
+                tell(number, &Told::Looked(looked.map_err(Failure::from)));
+            }
+            Ask::Clean(order) => tell(number, &Told::Cleaned(folder::clean(&order::parent(&order)))),
+            Ask::Start(order) => {
+                drop(door.take());
+                return serve(order, asks, limit);
+            }
+            Ask::Serve(token) => return agent::serve(&token, number, &asks),
             // Of no server there is nothing to tell.
             Ask::Restart(_) | Ask::Cpu | Ask::Doing | Ask::Pulse => {}
         }
     }
+    Ok(())
+}
+
+/// What is asked, and what cannot be read as a question. It ends with standard input.
+fn asks() -> io::Result<Receiver<Asked>> {
+    let (asked, asks) = channel();
+    thread::Builder::new().name("input".to_owned()).spawn(move || {
+        for line in io::stdin().lock().lines() {
+            let ask = line.map_err(|e| e.to_string()).and_then(|line| serde_json::from_str(&line).map_err(|e| e.to_string()));
+            if asked.send(ask).is_err() {
+                return;
+            }
+        }
+    })?;
+    Ok(asks)
 }
 
 /// Makes the server and holds it.
-fn serve(order: Order) -> Result<(), LabError> {
+fn serve(order: Order, asks: Receiver<Asked>, limit: Duration) -> Result<(), LabError> {
     let who = order.who.clone();
     let begun = Charge::of(order).and_then(|charge| {
         let made = Folder::make(&charge.folder, charge.recipe.quits);
@@ -98,15 +124,15 @@ fn serve(order: Order) -> Result<(), LabError> {
     let (folder, charge) = match begun {
         Ok(begun) => begun,
         Err(error) => {
-            tell(&Told::Failed(error.into()));
+            tell(0, &Told::Failed(error.into()));
             return Ok(());
         }
     };
-    let gone = gone(&charge).map_err(|e| LabError::failed(format!("{who}: cannot start a thread: {e}"), ""));
+    let gone = gone(&charge, asks, limit).map_err(|e| LabError::failed(format!("{who}: cannot start a thread: {e}"), ""));
     let held = gone.map(|gone| {
         let held = hold(&folder, &charge, &gone);
         if let Err(error) = held {
-            tell(&Told::Failed(error.into()));
+            tell(0, &Told::Failed(error.into()));
             // Its log can be read until then.
             while gone.recv().is_ok() {}
         }
@@ -114,8 +140,8 @@ fn serve(order: Order) -> Result<(), LabError> {
     held.and(folder.remove().map_err(LabError::of_file("remove", &charge.folder)))
 }
 
-pub(super) fn tell(what: &Told) {
-    if let Ok(text) = serde_json::to_string(what) {
+pub(super) fn tell(number: u64, what: &Told) {
+    if let Ok(text) = serde_json::to_string(&(number, what)) {
         // A perbuck that has gone reads no more.
         let _ = io::stdout().write_all((text + "\n").as_bytes());
     }
@@ -140,7 +166,7 @@ fn hold(folder: &Folder, charge: &Charge, gone: &Receiver<Config>) -> Result<(),
     if !running.start(&charge.recipe.stages)? {
         return Ok(());
     }
-    tell(&Told::Started(started(charge)));
+    tell(0, &Told::Started(started(charge)));
     loop {
         match running.pause()? {
             Pause::Goes => {}
@@ -156,7 +182,7 @@ fn hold(folder: &Folder, charge: &Charge, gone: &Receiver<Config>) -> Result<(),
                 if !running.start(&recipe.stages)? {
                     return Ok(());
                 }
-                tell(&Told::Started(started(charge)));
+                tell(0, &Told::Started(started(charge)));
             }
         }
     }
@@ -227,30 +253,21 @@ fn ended(process: &mut Child, gone: &Receiver<Config>) -> io::Result<Option<Exit
 
 /// The settings with which perbuck wants the server started again. They end when perbuck has gone: with standard input, or with the
 /// silence of a connection that was cut off.
-fn gone(charge: &Charge) -> io::Result<Receiver<Config>> {
-    let (asked, asks) = channel();
-    thread::Builder::new().name("input".to_owned()).spawn(move || {
-        // An error is an end as well, and so is a line of another program.
-        for ask in io::stdin().lock().lines().map_while(Result::ok).map_while(|line| serde_json::from_str(&line).ok()) {
-            if asked.send(ask).is_err() {
-                return;
-            }
-        }
-    })?;
+fn gone(charge: &Charge, asks: Receiver<Asked>, limit: Duration) -> io::Result<Receiver<Config>> {
     let (tell, told) = channel();
     let (folder, password, last) = (charge.folder.clone(), charge.order.password.clone(), last_process(charge));
-    let limit = if charge.order.is_remote { SILENCE } else { Duration::MAX };
     let words = move || Told::Doing { doing: folder::doing(&folder), words: last_words(&folder, &last, &password) };
     thread::Builder::new().name("answers".to_owned()).spawn(move || answer(&asks, limit, &tell, &words))?;
     Ok(told)
 }
 
 /// Answers what needs nothing of the processes, and passes on the rest.
-fn answer(asks: &Receiver<Ask>, limit: Duration, restart: &Sender<Config>, doing: &dyn Fn() -> Told) {
-    while let Ok(ask) = asks.recv_timeout(limit) {
+fn answer(asks: &Receiver<Asked>, limit: Duration, restart: &Sender<Config>, doing: &dyn Fn() -> Told) {
+    // What cannot be read is no word of perbuck, and the end as well.
+    while let Ok(Ok((number, ask))) = asks.recv_timeout(limit) {
         match ask {
-            Ask::Cpu => tell(&Told::Cpu(perbuck_observe::cpu_of_children().map(|time| (time.user_ns, time.system_ns)))),
-            Ask::Doing => tell(&doing()),
+            Ask::Cpu => tell(number, &Told::Cpu(perbuck_observe::cpu_of_children().map(|time| (time.user_ns, time.system_ns)))),
+            Ask::Doing => tell(number, &doing()),
             Ask::Restart(config) => {
                 if restart.send(config).is_err() {
                     return;

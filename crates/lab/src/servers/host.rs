@@ -17,25 +17,44 @@ use super::program;
 pub(crate) const SCHEME: &str = "ssh://";
 /// How the folders begin in which the program arrives.
 const PREFIX: &str = "perbuck-host-";
-/// For a connection, for two signs of life of the other side, and how many of them may be missing, in seconds.
-const OPTIONS: [&str; 4] = ["BatchMode=yes", "ConnectTimeout=10", "ServerAliveInterval=3", "ServerAliveCountMax=3"];
+/// It asks nothing, and sees within ten seconds that a connection is cut. A session of its own: another one that shared its connection
+/// would end with it, or keep it open.
+const OPTIONS: [&str; 9] = [
+    "BatchMode=yes",
+    "ConnectTimeout=10",
+    "ServerAliveInterval=3",
+    "ServerAliveCountMax=3",
+    "ControlMaster=no",
+    "ControlPath=none",
+    "ClearAllForwardings=yes",
+    "ForwardAgent=no",
+    "ForwardX11=no",
+];
 
-/// Says what the machine is, reads how many bytes follow and those bytes, and becomes that program. A folder whose process has gone was
-/// cut off before its program ran. The shell deletes its own, unless it is killed.
+/// Says what the machine is, reads how many bytes follow and those bytes, and becomes that program. It arrives in the folder for temporary
+/// files, and moves on to the server's where programs may not run there. A folder whose process has gone was cut off before its program
+/// ran. The shell deletes its own, unless it is killed.
 const SCRIPT: &str = r#"umask 077
-t=${1:-${TMPDIR:-/tmp}}
-for d in "$t"/perbuck-host-*; do
-  p=${d##*/perbuck-host-}
+t=${TMPDIR:-/tmp}
+u=perbuck-host-$(uname -n)-
+for d in "$t/$u"* "${1:-$t}/$u"*; do
+  p=${d##*"/$u"}
   [ -O "$d" ] && ! kill -0 "${p%%-*}" 2>/dev/null && rm -rf "$d"
 done
-printf "{\"Hello\":\"%s\"}\n" "$(uname -sm)"
+printf "\n[0,{\"Hello\":\"%s\"}]\n" "$(uname -sm)"
 read -r n || exit 0
-d=$(mktemp -d "$t/perbuck-host-$$-XXXXXX") || exit 1
 trap "rm -rf \"\$d\"" EXIT
 trap "exit 1" HUP INT TERM
-head -c "$n" >"$d/perbuck"
+d=$(mktemp -d "$t/$u$$-XXXXXX") || { [ -n "$1" ] && d=$(mktemp -d "$1/$u$$-XXXXXX"); } || exit 1
+h=$(command -v timeout) && h="$h 600"
+$h head -c "$n" >"$d/perbuck"
 [ "$(wc -c <"$d/perbuck")" -eq "$n" ] || exit 1
 chmod 700 "$d/perbuck"
+if ! "$d/perbuck" --version >/dev/null; then
+  [ -n "$1" ] && e=$(mktemp -d "$1/$u$$-XXXXXX") || exit 1
+  mv "$d/perbuck" "$e/"; rmdir "$d"; d=$e
+  "$d/perbuck" --version >/dev/null || exit 1
+fi
 exec "$d/perbuck" "$2" "$d"
 "#;
 
@@ -94,7 +113,7 @@ impl Address {
         if let Some(user) = &self.user {
             command.arg("-l").arg(user);
         }
-        // Whatever shell the user has there, it starts this one.
+        // The user's own shell there only starts this one.
         let folder = folder.map(|folder| folder.to_string_lossy().into_owned()).unwrap_or_default();
         let words = ["exec", "sh", "-c", &quoted(SCRIPT), "sh", &quoted(&folder), GUARD_COMMAND].join(" ");
         command.arg("--").arg(&self.name).arg(words);
@@ -156,7 +175,8 @@ pub(super) fn arrive(folder: Option<&str>) -> io::Result<()> {
     let Some(folder) = folder.map(Path::new) else { return Ok(()) };
     let brought = folder.file_name().and_then(|name| name.to_str()).is_some_and(|name| name.starts_with(PREFIX));
     // Only the file that runs: a user may give any path.
-    if brought && env::current_exe().is_ok_and(|own| own.parent() == Some(folder)) {
+    let resolved = fs::canonicalize(folder).unwrap_or_default();
+    if brought && env::current_exe().is_ok_and(|own| own.parent() == Some(&resolved)) {
         fs::remove_dir_all(folder)?;
     }
     Ok(())

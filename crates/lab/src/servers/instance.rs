@@ -8,6 +8,7 @@ use std::sync::Arc;
 use perbuck_core::run_record::Build;
 use perbuck_core::study::ServerSpec;
 use perbuck_database::secret::Secret;
+use perbuck_load::stop::StopToken;
 use perbuck_observe::CpuTime;
 
 use super::folder;
@@ -19,8 +20,8 @@ use crate::error::LabError;
 use crate::process;
 
 const PASSWORD_LENGTH: usize = 32;
-/// How the names of variables end that hold passwords: perbuck's own, and those of database clients.
-const PASSWORDS: [&str; 2] = ["PASSWORD", "_PWD"];
+/// How the names of variables end that hold passwords and the like: perbuck's own, those of database clients and of clouds.
+const PASSWORDS: [&str; 4] = ["PASSWORD", "_PWD", "_TOKEN", "_SECRET_ACCESS_KEY"];
 
 /// The order for a server of these databases; of a password where it is to be started.
 pub(super) fn order(who: &str, spec: &ServerSpec, host: &Host, (databases, connections): (Vec<String>, u32)) -> Order {
@@ -81,7 +82,7 @@ impl Instance {
     }
 
     fn send(&self, ask: &Ask) -> Result<(), LabError> {
-        self.line.send(ask).map_err(|e: io::Error| LabError::failed(format!("{}: its guard is gone: {e}", self.order.who), ""))
+        self.line.send(ask).map(drop).map_err(|_: io::Error| self.line.lost(&self.order.who))
     }
 
     pub(super) fn host(&self) -> &Host {
@@ -139,7 +140,7 @@ impl Drop for Instance {
 
 /// Removes what killed runs left on another machine.
 pub(super) fn clean(host: &Host, order: &Order) -> Result<Vec<Result<String, String>>, LabError> {
-    cleaned(&Line::open(&order.who, host, order.parent.as_deref())?, order)
+    cleaned(&Line::open(&order.who, host, order.parent.as_deref(), &StopToken::default())?, order)
 }
 
 /// The same by a line that is open.

@@ -1,21 +1,24 @@
 //! The line to a guard: what is asked goes there, what it says comes back. Dropped, the line ends, and with it the guard's server.
 
+use std::collections::VecDeque;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, ChildStdin, ExitStatus, Stdio};
-use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, TryRecvError, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 use std::{io, mem};
 
+use perbuck_load::stop::StopToken;
 use perbuck_observe::CpuTime;
 
 use super::folder::POLL;
 use super::host::{self, Host};
 use super::instance::without_passwords;
-use super::talk::{Ask, Told};
+use super::talk::{Ask, Numbered, Told};
 use crate::error::{ErrorKind, LabError};
 
 /// How long a guard may take to be there: `ssh` connects within ten seconds, and a program is sent.
@@ -26,10 +29,14 @@ const ANSWER: Duration = Duration::from_secs(30);
 const SAMPLE: Duration = Duration::from_secs(1);
 /// How often a guard on another machine is told that perbuck is there.
 const PULSE: Duration = Duration::from_secs(1);
-/// How long the guard of a host may take to end: longer than it takes to remove a server, and `ssh` to see that its connection is cut.
-const END: Duration = Duration::from_secs(90);
-/// Bytes of `ssh`'s own words that are kept.
-const WORDS: usize = 4_000;
+/// How long the guard of a host may take to remove a server with its data. `ssh` itself sees within seconds that its connection is cut.
+const END: Duration = Duration::from_secs(600);
+/// Lines of `ssh`'s own words that are kept, and characters of each.
+const LINES: usize = 4;
+const LINE_MAX: usize = 300;
+
+/// What helps where a line has ended.
+pub(super) const AGAIN: &str = "is its machine up? run the same command again; finished trials are kept";
 
 type Shared<T> = Arc<Mutex<T>>;
 
@@ -45,24 +52,26 @@ pub(super) struct Line {
     input: Shared<Option<ChildStdin>>,
     /// What comes by itself.
     told: Mutex<Receiver<Told>>,
-    /// What was asked for.
-    answers: Mutex<Receiver<Told>>,
+    /// What was asked for, each with the number of its question.
+    answers: Mutex<Receiver<Numbered<Told>>>,
+    /// The number of the last question.
+    asked: AtomicU64,
     /// What `ssh` said.
-    words: Shared<String>,
+    words: Shared<VecDeque<String>>,
 }
 
 impl Line {
     /// Starts a guard on a host; `folder` is where it makes servers, if not where that machine has temporary files.
-    pub(super) fn open(who: &str, host: &Host, folder: Option<&Path>) -> Result<Self, LabError> {
+    pub(super) fn open(who: &str, host: &Host, folder: Option<&Path>, stop: &StopToken) -> Result<Self, LabError> {
         let failed = |e: io::Error| {
             let (what, help) = match host {
                 Host::Here => ("a guard", ""),
                 Host::There(_) => ("ssh", "install OpenSSH's client"),
             };
-            LabError::failed(format!("{who}: cannot start {what}: {e}"), help)
+            LabError::new(ErrorKind::Target, format!("{who}: cannot start {what}: {e}"), help)
         };
         let line = Self::spawn(host, folder).map_err(failed)?;
-        line.launch(who)?;
+        line.launch(who, stop)?;
         if matches!(host, Host::There(_)) {
             let input = Arc::clone(&line.input);
             thread::Builder::new().name("pulse".to_owned()).spawn(move || pulse(&input)).map_err(failed)?;
@@ -82,9 +91,10 @@ impl Line {
         let (tell, told) = channel();
         let (answer, answers) = channel();
         let (output, errors) = (guard.stdout.take(), guard.stderr.take());
-        let (input, words, pid) = (Arc::new(Mutex::new(guard.stdin.take())), Shared::<String>::default(), guard.id());
+        let (input, words, pid) = (Arc::new(Mutex::new(guard.stdin.take())), Shared::<VecDeque<String>>::default(), guard.id());
         let (guard, told, answers) = (Mutex::new(guard), Mutex::new(told), Mutex::new(answers));
-        let line = Self { host: host.clone(), guard, pid, input, told, answers, words: Arc::clone(&words) };
+        let (host, asked) = (host.clone(), AtomicU64::new(0));
+        let line = Self { host, guard, pid, input, told, answers, asked, words: Arc::clone(&words) };
         thread::Builder::new().name("guard".to_owned()).spawn(move || sort(output, &tell, &answer))?;
         if is_remote {
             thread::Builder::new().name("ssh".to_owned()).spawn(move || keep(errors, &words))?;
@@ -93,9 +103,9 @@ impl Line {
     }
 
     /// Brings the program there, if it must be brought, and waits until it runs.
-    fn launch(&self, who: &str) -> Result<(), LabError> {
+    fn launch(&self, who: &str, stop: &StopToken) -> Result<(), LabError> {
         if let Host::There(address) = &self.host {
-            let Some(Told::Hello(machine)) = self.next(HERE) else { return Err(self.unreached(who)) };
+            let Some(Told::Hello(machine)) = self.first(stop) else { return Err(self.unreached(who, stop)) };
             let program = host::program_for(&machine).map_err(|why| {
                 let help = "put perbuck for that architecture beside this one under that name";
                 LabError::new(ErrorKind::Target, format!("{who}: {address}: {why}"), help)
@@ -103,38 +113,60 @@ impl Line {
             let sent = locked(&self.input).as_mut().map_or(Ok(()), |input| host::send(&program, input));
             // Where the other side has gone, its words say more than a broken pipe.
             if sent.is_err() {
-                return Err(self.unreached(who));
+                return Err(self.unreached(who, stop));
             }
         }
-        match self.next(HERE) {
+        match self.first(stop) {
             Some(Told::Here(version)) if version == env!("CARGO_PKG_VERSION") => Ok(()),
             Some(Told::Here(version)) => {
                 let message = format!("{who}: its guard is perbuck {version}, and this is {}", env!("CARGO_PKG_VERSION"));
                 Err(LabError::new(ErrorKind::Target, message, "use the same version on both machines"))
             }
-            _ => Err(self.unreached(who)),
+            _ => Err(self.unreached(who, stop)),
         }
     }
 
-    fn unreached(&self, who: &str) -> LabError {
+    /// The next thing that comes before anything is asked.
+    fn first(&self, stop: &StopToken) -> Option<Told> {
+        let began = Instant::now();
+        while !stop.requested() && began.elapsed() < HERE {
+            match locked(&self.answers).recv_timeout(POLL) {
+                Ok((_, told)) => return Some(told),
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => return None,
+            }
+        }
+        None
+    }
+
+    fn unreached(&self, who: &str, stop: &StopToken) -> LabError {
         let Host::There(address) = &self.host else {
             return LabError::failed(format!("{who}: its guard does not run"), "");
         };
-        let ended = self.wait(POLL * 40);
+        let ended = self.wait(POLL * 20);
+        if ended.is_none() {
+            self.kill();
+        }
+        if stop.requested() {
+            return LabError::interrupted();
+        }
         let how = match ended {
             Some(status) if !status.success() => format!("ssh ended ({status})"),
             Some(_) => "the session ended".to_owned(),
             None => format!("no answer within {} s", HERE.as_secs()),
         };
-        let help =
-            format!("try `ssh {}`: it must log in without a question, and have room for perbuck's program", address.arguments());
+        let help = format!(
+            "try `ssh {}`: it must log in without a question; its folder for temporary files, or `folder` of the `server`, must have room \
+             for perbuck's program and let it run",
+            address.arguments()
+        );
         LabError::new(ErrorKind::Target, format!("{who}: cannot use {address}: {how}{}", self.said()), help)
     }
 
     /// What `ssh` said, for the end of a message.
     fn said(&self) -> String {
         let words = locked(&self.words);
-        let lines: Vec<&str> = words.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+        let lines: Vec<&str> = words.iter().map(|line| line.trim()).filter(|line| !line.is_empty()).collect();
         if lines.is_empty() { String::new() } else { format!("; it said: {}", lines.join("; ")) }
     }
 
@@ -146,32 +178,42 @@ impl Line {
         self.pid
     }
 
-    pub(super) fn send(&self, ask: &Ask) -> io::Result<()> {
-        let text = serde_json::to_string(ask)? + "\n";
-        locked(&self.input).as_mut().map_or(Ok(()), |input| input.write_all(text.as_bytes()))
+    /// Sends something; the number that an answer to it has.
+    pub(super) fn send(&self, ask: &Ask) -> io::Result<u64> {
+        let number = self.asked.fetch_add(1, Ordering::Relaxed) + 1;
+        let text = serde_json::to_string(&(number, ask))? + "\n";
+        locked(&self.input).as_mut().map_or(Ok(()), |input| input.write_all(text.as_bytes()))?;
+        Ok(number)
     }
 
     /// Asks, and waits for the answer; `None` where there is none.
     pub(super) fn ask(&self, ask: &Ask) -> Option<Told> {
-        self.send(ask).ok().and_then(|()| self.next(ANSWER))
+        let limit = if matches!(ask, Ask::Clean(_)) { END } else { ANSWER };
+        self.answer_within(ask, limit)
     }
 
     /// The CPU time of the server so far, where its guard tells it at once.
     pub(super) fn cpu(&self) -> Option<CpuTime> {
-        self.send(&Ask::Cpu).ok()?;
-        match self.next(SAMPLE)? {
+        match self.answer_within(&Ask::Cpu, SAMPLE)? {
             Told::Cpu(time) => time.map(|(user_ns, system_ns)| CpuTime { user_ns, system_ns }),
             _ => None,
         }
     }
 
-    fn next(&self, limit: Duration) -> Option<Told> {
-        locked(&self.answers).recv_timeout(limit).ok()
+    fn answer_within(&self, ask: &Ask, limit: Duration) -> Option<Told> {
+        let answers = locked(&self.answers);
+        let (number, until) = (self.send(ask).ok()?, Instant::now() + limit);
+        loop {
+            let (of, told) = answers.recv_timeout(until.saturating_duration_since(Instant::now())).ok()?;
+            if of == number {
+                return Some(told);
+            }
+        }
     }
 
     /// That its guard does not answer.
     pub(super) fn lost(&self, who: &str) -> LabError {
-        LabError::new(ErrorKind::Target, format!("{who}: its guard does not answer{}", self.said()), "")
+        LabError::new(ErrorKind::Target, format!("{who}: its guard does not answer{}", self.said()), AGAIN)
     }
 
     /// The next thing that the guard said by itself, if there is any.
@@ -180,13 +222,10 @@ impl Line {
         match told {
             Ok(told) => Some(told),
             Err(TryRecvError::Empty) => None,
-            Err(TryRecvError::Disconnected) => {
-                let how = match &self.host {
-                    Host::Here => "its guard was killed".to_owned(),
-                    Host::There(address) => format!("the connection to {address} ended{}", self.said()),
-                };
-                Some(Told::Ended { process: "server".to_owned(), how, words: String::new() })
-            }
+            Err(TryRecvError::Disconnected) => Some(Told::Gone(match &self.host {
+                Host::Here => "its guard was killed".to_owned(),
+                Host::There(address) => format!("the connection to {address} ended{}", self.said()),
+            })),
         }
     }
 
@@ -210,19 +249,20 @@ impl Line {
     /// The same; a session with another machine is given up after a while.
     pub(super) fn end_within(&self, limit: Duration) -> bool {
         drop(mem::take(&mut *locked(&self.input)));
-        let guard = || locked(&self.guard);
         match self.host {
             // The guard kills a server that does not end, so this ends.
-            Host::Here => guard().wait().is_ok_and(|status| status.success()),
-            Host::There(_) => self.wait(limit).map_or_else(
-                || {
-                    // It is our own `ssh` that is killed; the guard sees that the connection is gone.
-                    let _ = guard().kill().and_then(|()| guard().wait());
-                    false
-                },
-                |status| status.success(),
-            ),
+            Host::Here => locked(&self.guard).wait().is_ok_and(|status| status.success()),
+            Host::There(_) => self.wait(limit).map_or_else(|| self.kill(), |status| status.success()),
         }
+    }
+
+    /// Kills our own `ssh`: the guard sees that the connection is gone. Nothing is known of what is left.
+    fn kill(&self) -> bool {
+        let mut guard = locked(&self.guard);
+        // One that has ended meanwhile is no failure.
+        let _ = guard.kill();
+        let _ = guard.wait();
+        false
     }
 }
 
@@ -233,29 +273,30 @@ impl Drop for Line {
 }
 
 /// Sorts what a guard says. Lines that are none of its words are those of login scripts.
-fn sort(output: Option<impl Read>, tell: &Sender<Told>, answer: &Sender<Told>) {
-    for line in output.into_iter().flat_map(|output| BufReader::new(output).lines()).map_while(Result::ok) {
-        let Ok(told) = serde_json::from_str::<Told>(&line) else { continue };
-        if (if told.answers() { answer } else { tell }).send(told).is_err() {
+fn sort(output: Option<impl Read>, tell: &Sender<Told>, answer: &Sender<Numbered<Told>>) {
+    for line in output.into_iter().flat_map(|output| BufReader::new(output).split(b'\n')).map_while(Result::ok) {
+        let Ok((number, told)) = serde_json::from_slice::<Numbered<Told>>(&line) else { continue };
+        let sent = if told.answers() { answer.send((number, told)).is_ok() } else { tell.send(told).is_ok() };
+        if !sent {
             return;
         }
     }
 }
 
-/// Keeps the last words of `ssh`.
-fn keep(errors: Option<impl Read>, words: &Mutex<String>) {
-    for line in errors.into_iter().flat_map(|errors| BufReader::new(errors).lines()).map_while(Result::ok) {
+/// Keeps the last lines of `ssh`: a banner comes before what matters.
+fn keep(errors: Option<impl Read>, words: &Mutex<VecDeque<String>>) {
+    for line in errors.into_iter().flat_map(|errors| BufReader::new(errors).split(b'\n')).map_while(Result::ok) {
         let mut words = locked(words);
-        if words.len() + line.len() < WORDS {
-            words.push_str(&line);
-            words.push('\n');
+        if words.len() == LINES {
+            words.pop_front();
         }
+        words.push_back(String::from_utf8_lossy(&line).chars().take(LINE_MAX).collect());
     }
 }
 
 /// Tells a guard that perbuck is there, as long as the line is open.
 fn pulse(input: &Mutex<Option<ChildStdin>>) {
-    let Ok(text) = serde_json::to_string(&Ask::Pulse) else { return };
+    let Ok(text) = serde_json::to_string(&(0, Ask::Pulse)) else { return };
     loop {
         thread::sleep(PULSE);
         let mut input = locked(input);

@@ -19,7 +19,9 @@ mod running;
 mod talk;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::net::TcpStream;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use perbuck_core::run_record::Observed;
 use perbuck_core::study::{Contender, ServerSpec, Study, WorkloadSpec};
@@ -45,6 +47,9 @@ pub(crate) use talk::Looked;
 
 /// Connections beyond those of the sweep: for loading, checking and looking.
 const SPARE_CONNECTIONS: u32 = 100;
+
+/// How long a host may take to accept a connection.
+const CONNECT: Duration = Duration::from_secs(5);
 
 /// The private servers of a study, by contender; none by default. Dropped, they end.
 #[derive(Default)]
@@ -112,9 +117,15 @@ impl Servers {
     pub(crate) fn explain<T>(&mut self, came: Result<T, LabError>) -> Result<T, LabError> {
         let Err(error) = came else { return came };
         for running in self.0.iter_mut().flatten() {
-            if let Some(Told::Ended { process, how, words }) = running.instance.told() {
-                let message = format!("{}: {} ended ({how}); it said:\n{words}", running.who, ready::called(&process));
-                return Err(LabError::new(ErrorKind::Target, message, "trials that were measured before are kept"));
+            match running.instance.told() {
+                Some(Told::Ended { process, how, words }) => {
+                    let message = format!("{}: {} ended ({how}); it said:\n{words}", running.who, ready::called(&process));
+                    return Err(LabError::new(ErrorKind::Target, message, "trials that were measured before are kept"));
+                }
+                Some(Told::Gone(how)) => {
+                    return Err(LabError::new(ErrorKind::Target, format!("{}: {how}", running.who), line::AGAIN));
+                }
+                _ => {}
             }
         }
         Err(error)
@@ -151,14 +162,14 @@ fn show(cleaned: Vec<Result<String, String>>, host: &str, progress: &mut dyn Pro
 ///
 /// # Errors
 /// A host that cannot be used, a program that is missing, and another version than the study wants.
-pub(crate) fn look(contender: &Contender, spec: &ServerSpec) -> Result<Looked, LabError> {
+pub(crate) fn look(contender: &Contender, spec: &ServerSpec, stop: &StopToken) -> Result<Looked, LabError> {
     let (who, host) = (format!("contender `{}`", contender.name), host_of(spec)?);
     let order = instance::order(&who, spec, &host, (Vec::new(), 0));
     let looked = if host == Host::Here {
         guard::possible()?;
         order::look(&order)?
     } else {
-        looked(&Line::open(&who, &host, order.parent.as_deref())?, &order)?
+        looked(&Line::open(&who, &host, order.parent.as_deref(), stop)?, &order)?
     };
     let version = kind_of(&who, spec)?.version(&looked.version);
     let tells = version.starts_with(|c: char| c.is_ascii_digit());
@@ -171,6 +182,13 @@ fn looked(line: &Line, order: &Order) -> Result<Looked, LabError> {
         return Err(line.lost(&order.who));
     };
     let found = found.map_err(Failure::error)?;
+    // A firewall in between is found before anything is made.
+    if let Some(Err(error)) = found.door.map(|door| TcpStream::connect_timeout(&door, CONNECT)) {
+        let (who, door) = (&order.who, found.door.unwrap_or_else(|| ([0, 0, 0, 0], 0).into()));
+        let message = format!("{who}: {address} let ssh in, and cannot be reached at {door}: {error}");
+        let help = "open its ports 10000 to 29999; is that the address by which clients reach it?";
+        return Err(LabError::new(ErrorKind::Target, message, help));
+    }
     Ok(Looked { machine: Observed { source: address.to_string(), ..found.machine }, ..found })
 }
 
@@ -201,7 +219,7 @@ fn start(
             .detail(&format!("{who}: {of_file} settings of {} hold; ports, folders and users are perbuck's", file.name.value));
     }
     let order = instance::order(&who, spec, &host, (databases(study), study.most_connections() + SPARE_CONNECTIONS));
-    let (line, machine) = opened(&host, &order, progress)?;
+    let (line, machine) = opened(&host, &order, stop, progress)?;
     progress.passing(&format!("{who}: starting {kind}"));
     let mut instance = Instance::start(line, order)?;
     let (started, password) = (ready::started(&who, &mut instance, stop)?, instance.password());
@@ -219,14 +237,15 @@ fn start(
 }
 
 /// A guard on the machine of a server, and the facts of that machine if it is another one. What killed runs left there is removed.
-fn opened(host: &Host, order: &Order, progress: &mut dyn Progress) -> Result<(Line, Vec<Observed>), LabError> {
+fn opened(host: &Host, order: &Order, stop: &StopToken, progress: &mut dyn Progress) -> Result<(Line, Vec<Observed>), LabError> {
     let who = &order.who;
     let Host::There(address) = host else {
         guard::possible()?;
-        return Ok((Line::open(who, host, None)?, Vec::new()));
+        return Ok((Line::open(who, host, None, stop)?, Vec::new()));
     };
     progress.passing(&format!("{who}: connecting to {address}"));
-    let line = Line::open(who, host, order.parent.as_deref())?;
+    let line = Line::open(who, host, order.parent.as_deref(), stop)?;
+    progress.passing(&format!("{who}: removing what killed runs left at {address}"));
     show(instance::cleaned(&line, order)?, &format!("{address}: "), progress);
     let machine = looked(&line, order)?.observed();
     Ok((line, machine))

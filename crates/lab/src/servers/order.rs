@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::env;
 use std::fs::{self, File};
 use std::io::{self, Read};
-use std::net::{IpAddr, Ipv4Addr, TcpListener};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -75,8 +75,10 @@ pub(super) fn look(order: &Order) -> Result<Looked, LabError> {
     let said = without_passwords(Command::new(&program).arg("--version")).output();
     let version = said.map(|output| String::from_utf8_lossy(&output.stdout).trim().to_owned()).unwrap_or_default();
     let parent = parent(order);
+    let mut door = None;
     if order.is_remote {
-        address(order)?;
+        let address = address(order)?;
+        door = free_port(address).ok().map(|port| SocketAddr::new(address, port));
         let is_folder =
             fs::metadata(&parent).and_then(|m| if m.is_dir() { Ok(()) } else { Err(io::ErrorKind::NotADirectory.into()) });
         is_folder.map_err(LabError::of_file("make a folder for a server in", &parent))?;
@@ -85,6 +87,7 @@ pub(super) fn look(order: &Order) -> Result<Looked, LabError> {
     Ok(Looked {
         program,
         is_remote: order.is_remote,
+        door,
         version,
         machine,
         room: parent.ancestors().find_map(perbuck_observe::room),

@@ -5,6 +5,7 @@ use std::net::{SocketAddr, TcpStream};
 use std::path::Path;
 use std::process::{Child, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use nix::sys::signal::{Signal, kill};
@@ -99,6 +100,7 @@ impl Running<'_> {
                 if matches!(self.gone.recv_timeout(POLL), Err(RecvTimeoutError::Disconnected)) {
                     // perbuck has gone, and the data with it.
                     let _ = process.kill();
+                    thread::sleep(POLL);
                 }
             }
         }
@@ -112,7 +114,7 @@ impl Running<'_> {
             let (name, process) = &mut self.processes[i];
             if let Some(status) = process.try_wait().map_err(LabError::of_file("wait for the server in", self.folder))? {
                 let words = last_words(self.folder, name, &self.charge.order.password);
-                tell(&Told::Ended { process: name.clone(), how: status.to_string(), words });
+                tell(0, &Told::Ended { process: name.clone(), how: status.to_string(), words });
                 for (_, other) in &mut self.processes {
                     // One that has ended, too, is no failure.
                     let _ = other.kill();

@@ -40,6 +40,10 @@ pub(super) struct Order {
     pub(super) password: String,
 }
 
+/// A line: a number, and what is said. An answer has the number of its question, so that a late one is taken for no other. What comes by
+/// itself has zero.
+pub(super) type Numbered<T> = (u64, T);
+
 /// What perbuck says.
 #[derive(Serialize, Deserialize)]
 pub(super) enum Ask {
@@ -70,6 +74,8 @@ pub(super) enum Told {
     Here(String),
     /// The server has been started.
     Started(Started),
+    /// The line itself has ended, and how. No guard says this.
+    Gone(String),
     /// A process of the server has ended by itself: its name, how, and its last words.
     Ended { process: String, how: String, words: String },
     /// There is no server, and why.
@@ -89,7 +95,7 @@ pub(super) enum Told {
 impl Told {
     /// Whether it answers a question, and does not come by itself.
     pub(super) fn answers(&self) -> bool {
-        !matches!(self, Self::Started(_) | Self::Ended { .. } | Self::Failed(_))
+        !matches!(self, Self::Started(_) | Self::Gone(_) | Self::Ended { .. } | Self::Failed(_))
     }
 }
 
@@ -111,6 +117,8 @@ pub(super) struct Started {
 pub(crate) struct Looked {
     pub(super) program: PathBuf,
     pub(super) is_remote: bool,
+    /// Where the guard listens until the next question, on another machine: an address as that of the server would be.
+    pub(super) door: Option<SocketAddr>,
     /// What the program says of its version; empty where it says nothing.
     pub(super) version: String,
     /// The machine that it would run on.

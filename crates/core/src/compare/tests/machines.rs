@@ -56,15 +56,16 @@ fn the_volume_of_the_data_is_one_of_the_bill_or_all_of_a_machine() {
         let node = format!("name = \"arm\"\nnode = [{{ role = \"db\", instance = \"m7g.large\", volumes = [{volumes}] }}]");
         let study = Study::read("s.toml", &STUDY.replace("name = \"arm\"", &node), &[]).unwrap();
         let volume = Observed { source: "ssh://db-1".into(), volume_bytes: Some(bytes), ..Observed::default() };
-        other_machine(&study, "arm", &[volume])
+        assert_eq!(other_machine(&study, "arm", std::slice::from_ref(&volume)), None);
+        other_volume(&study, "arm", &[volume])
     };
     let gp3 = "{ kind = \"gp3\", size_gb = 100 }";
     for bytes in [98_000_000_000, 107_374_182_400] {
         assert_eq!(of(gp3, bytes), None, "what the file system keeps, and GiB");
     }
     let text = of(gp3, 20_000_000_000).unwrap();
-    assert_eq!(text, "declared as gp3 of 100 GB, and run on a volume of 20 GB (by ssh://db-1)");
-    assert!(of(gp3, 2_000_000_000_000).is_some(), "a larger disk costs more than the bill says");
+    assert_eq!(text, "its data lie on a file system of 20 GB, and its bill has gp3 of 100 GB");
+    assert!(of(gp3, 2_000_000_000_000).is_some(), "a larger disk may cost more than the bill says");
     let two = "{ kind = \"gp3\", size_gb = 100, count = 2 }";
     assert_eq!((of(two, 196_000_000_000), of(two, 98_000_000_000), of("", 20)), (None, None, None));
 }
