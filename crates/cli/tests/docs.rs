@@ -15,10 +15,10 @@ use common::{Desk, SQLITE_STUDY, edited};
 /// Commands of pages that no test runs as they stand, and why: page, beginning of the command, reason.
 const NOT_RUN: &[(&str, &str, &str)] = &[
     ("docs/fleet.md", "(umask 077; perbuck fleet token", "several machines; fleet.rs does it"),
-    ("docs/fleet.md", "scp token", "likewise"),
     ("docs/fleet.md", "perbuck agent", "likewise"),
     ("docs/fleet.md", "perbuck run cluster.toml", "likewise"),
     ("docs/commands/agent.md", "perbuck agent", "likewise"),
+    ("docs/study/hosts.md", "perbuck run mysql.toml", "two hosts; hosts.rs does it"),
     ("docs/commands/fleet.md", "(umask 077; perbuck fleet token", "likewise"),
     ("docs/commands/fleet.md", "perbuck fleet check", "likewise"),
     ("docs/fleet.md", "perbuck run study.toml --agents arm=", "several machines; fleet_places.rs does it"),

@@ -46,15 +46,17 @@ fn measuring(desk: &Desk, hosts: &Hosts) -> Child {
 fn a_study_runs_on_two_hosts_and_its_records_say_where() {
     let mut desk = Desk::new();
     let hosts = Hosts::start(&mut desk, &[]);
-    desk.write("s.toml", &study(&hosts, [MARIADB, POSTGRES], SHORT));
+    desk.write("s.toml", &study(&hosts, [MARIADB, POSTGRES], "duration = \"2s\"\ntrials = 2"));
     let ran = desk.good(&["run", "s.toml"]);
     let records = desk.records("results/s");
     assert_eq!(records.len(), 4);
+    assert!(records.iter().any(|record| record.target.server_cpu_ns.is_some()), "{ran:#?}");
     for record in &records {
         let number: usize = record.key.contender[1..].parse().unwrap();
         let machine = record.target.observed.iter().find(|seen| seen.source == hosts.names[number]).unwrap();
         assert!(machine.vcpus.is_some_and(|n| number == 0 || n == 1) && machine.memory_bytes.is_some(), "{machine:?}");
-        assert!(record.target.server_cpu_ns.is_some_and(|ns| ns > 0 && ns < 4_000_000_000), "{:?}", record.target.server_cpu_ns);
+        // A slow machine tells it too late.
+        assert!(record.target.server_cpu_ns.is_none_or(|ns| ns > 0 && ns < 8_000_000_000), "{:?}", record.target.server_cpu_ns);
         assert!(record.target.build.as_ref().is_some_and(|build| *build != Default::default()));
         assert!(!record.host.shared_with_server && !record.target.address.contains("127.0.0.1"), "{}", record.target.address);
     }
@@ -154,7 +156,7 @@ fn what_is_wrong_with_a_host_is_said_before_anything_is_done() {
     };
     refused([("kind = \"mariadb\", program = \"/no/mariadbd\"", ""), POSTGRES], 2, &["/no/mariadbd is no program"]);
     refused([("kind = \"mariadb\", version = \"99\"", ""), POSTGRES], 4, &["the study wants version 99"]);
-    refused([MARIADB, ("kind = \"postgres\", folder = \"/no/folder\"", "")], 3, &["/no/folder"]);
+    refused([MARIADB, ("kind = \"postgres\", folder = \"/no/folder\"", "")], 5, &["make a folder for a server in /no/folder"]);
     // The second host has one processor.
     let arch = std::env::consts::ARCH;
     let instance = if arch == "x86_64" { "m7i.large" } else { "m7g.large" };
@@ -162,7 +164,10 @@ fn what_is_wrong_with_a_host_is_said_before_anything_is_done() {
     let by = format!("by {}", hosts.names[1]);
     refused([MARIADB, ("kind = \"postgres\"", &billed)], 7, &["declared as ", instance, "1 vCPU", &by, "`notional = true`"]);
     let volume = "node = [{ role = \"db\", instance = \"m7i.large\", volumes = [{ kind = \"gp3\", size_gb = 9000 }] }]";
-    refused([MARIADB, ("kind = \"postgres\"", volume)], 7, &["declared as gp3 of 9000 GB, and run on a volume of "]);
+    let text = study(&hosts, [MARIADB, ("kind = \"postgres\"", volume)], SHORT);
+    desk.write("s.toml", &text.replace("seed = 1", "seed = 1\nnotional = true"));
+    let noted = desk.good(&["run", "s.toml", "--results", "noted"]);
+    assert!(noted.err.contains(" GB, and its bill has gp3 of 9000 GB"), "{noted:#?}");
     let other = hosts.names[1].rsplit_once(':').unwrap().0.to_owned();
     let text = study(&hosts, [MARIADB, POSTGRES], SHORT);
     for (host, code, words) in [
@@ -187,7 +192,9 @@ fn a_host_that_is_cut_off_ends_the_run_and_removes_the_server_itself() {
     hosts.act(&["cut", "1"]);
     let ended = common::ended(run.wait_with_output().unwrap());
     let said = desk.read("said");
-    assert!(ended.code == Some(3) && said.contains("c0"), "{ended:#?} {said}");
+    // The load failed before its line ended, or after.
+    let words = [format!("the connection to {} ended", hosts.names[0]), "c0, w, 2 connections".to_owned()];
+    assert!(ended.code == Some(3) && words.iter().any(|w| said.contains(w.as_str())), "{ended:#?} {said}");
     // It hears nothing of perbuck any more.
     let mut left = String::new();
     for _ in 0..60 {

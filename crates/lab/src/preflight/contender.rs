@@ -145,8 +145,9 @@ impl Look<'_> {
     /// The machines that the study declares, against what the server and this machine say.
     pub(super) fn machine(&mut self, stage: &Stage) {
         let (study, name) = (&self.inputs.study, &self.contender.name);
-        // One that does not answer is a problem of its own.
+        // To ask makes the file of a database that is one. One that does not answer is a problem of its own.
         if self.request.purpose == Purpose::Run
+            && !study.notional
             && declares_machine(study, name)
             && let Ok(facts) = stage.server.facts()
         {

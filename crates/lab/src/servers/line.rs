@@ -306,3 +306,46 @@ fn pulse(input: &Mutex<Option<ChildStdin>>) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::process::Command;
+
+    use super::*;
+
+    /// A guard that is a script of a shell.
+    fn line(script: &str) -> Line {
+        let mut guard = Command::new("sh")
+            .args(["-c", script])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .process_group(0)
+            .spawn()
+            .unwrap();
+        let ((tell, told), (answer, answers)) = (channel(), channel());
+        let (output, input, pid) = (guard.stdout.take(), guard.stdin.take(), guard.id());
+        thread::spawn(move || sort(output, &tell, &answer));
+        let host = Host::There(host::Address::read("ssh://a").unwrap());
+        let (guard, told, answers) = (Mutex::new(guard), Mutex::new(told), Mutex::new(answers));
+        let (asked, input, words) = (AtomicU64::new(0), Arc::new(Mutex::new(input)), Shared::default());
+        Line { host, guard, pid, input, told, answers, asked, words }
+    }
+
+    #[test]
+    fn a_late_answer_is_taken_for_no_other() {
+        // It answers the first question after the limit, together with the second one; login scripts said something before.
+        let slow = line(
+            "printf 'hello \\377\\n'; read a; read b; echo '[1,{\"Cpu\":[1,1]}]'; echo '[2,{\"Cpu\":[2,2]}]'; cat >/dev/null",
+        );
+        assert!(slow.answer_within(&Ask::Cpu, Duration::from_millis(50)).is_none());
+        let Some(Told::Cpu(told)) = slow.answer_within(&Ask::Cpu, Duration::from_secs(60)) else { panic!() };
+        assert_eq!(told, Some((2, 2)));
+        assert!(slow.end(), "it ends with its input");
+    }
+
+    #[test]
+    fn a_session_that_does_not_end_is_killed() {
+        let stuck = line("exec sleep 600");
+        assert!(!stuck.end_within(Duration::from_millis(200)), "nothing is known of what it held");
+    }
+}
