@@ -36,7 +36,7 @@ const LINES: usize = 4;
 const LINE_MAX: usize = 300;
 
 /// What helps where a line has ended.
-pub(super) const AGAIN: &str = "is its machine up? run the same command again; finished trials are kept";
+pub(super) const GONE: &str = "is its machine up? run the same command again; finished trials are kept";
 
 type Shared<T> = Arc<Mutex<T>>;
 
@@ -213,7 +213,7 @@ impl Line {
 
     /// That its guard does not answer.
     pub(super) fn lost(&self, who: &str) -> LabError {
-        LabError::new(ErrorKind::Target, format!("{who}: its guard does not answer{}", self.said()), AGAIN)
+        LabError::new(ErrorKind::Target, format!("{who}: its guard does not answer{}", self.said()), GONE)
     }
 
     /// The next thing that the guard said by itself, if there is any.

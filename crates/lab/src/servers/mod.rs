@@ -123,7 +123,7 @@ impl Servers {
                     return Err(LabError::new(ErrorKind::Target, message, "trials that were measured before are kept"));
                 }
                 Some(Told::Gone(how)) => {
-                    return Err(LabError::new(ErrorKind::Target, format!("{}: {how}", running.who), line::AGAIN));
+                    return Err(LabError::new(ErrorKind::Target, format!("{}: {how}", running.who), line::GONE));
                 }
                 _ => {}
             }

@@ -13,7 +13,7 @@ use perbuck_load::watch::Waiting;
 
 use super::host::Host;
 use super::instance::Instance;
-use super::line::AGAIN;
+use super::line::GONE;
 use super::talk::{Started, Told};
 use crate::error::{ErrorKind, LabError};
 use crate::registry::Registry;
@@ -75,7 +75,7 @@ pub(super) fn wait(
 fn ended(who: &str, told: Told) -> Result<(), LabError> {
     match told {
         Told::Failed(failure) => Err(failure.error()),
-        Told::Gone(how) => Err(LabError::new(ErrorKind::Target, format!("{who}: {how}"), AGAIN)),
+        Told::Gone(how) => Err(LabError::new(ErrorKind::Target, format!("{who}: {how}"), GONE)),
         Told::Ended { process, how, words } => {
             let message = format!("{who}: {} did not start ({how}); it said:\n{words}", called(&process));
             Err(LabError::new(ErrorKind::Target, message, "mend the `config` of its `server`"))
