@@ -6,6 +6,7 @@ mod common;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
+use common::agents::{addresses, agents};
 use common::maria::{Maria, study};
 use common::{Desk, ended, server, wait_until};
 use perbuck_core::arrivals::Schedule;
@@ -180,4 +181,24 @@ fn the_ceiling_of_the_client_needs_no_database_and_leaves_nothing_behind() {
     desk.write("t.toml", &study("sqlite:s.db", "kind = \"tpcc\"\nwarehouses = 1", sweep));
     let refused = desk.perbuck(&["run", "t.toml", "--driver", "sim"]);
     assert!(refused.code == Some(2) && refused.err.contains("reads values"), "{refused:#?}");
+}
+
+/// One load thread each: the table counts the threads of all agents.
+#[test]
+fn the_ceiling_of_agents_is_that_of_all_of_them() {
+    let desk = Desk::new();
+    let sweep = "connections = [3, 4]\nwarmup = \"100ms\"\nduration = \"300ms\"\ntrials = 1\nworkers = 1";
+    desk.write("s.toml", &study("mysql://root@127.0.0.1:1/nothing", POINTS, sweep));
+    let running = agents(&desk, 3);
+    let simulate = |agents: &str| desk.perbuck(&["run", "s.toml", "--driver", "sim", "--agents", agents, "--token-file", "token"]);
+    let run = simulate(&addresses(&running));
+    assert_eq!(run.code, Some(0), "{run:#?}");
+    for line in run.out.lines().skip(2) {
+        let cells: Vec<u64> = line.split_whitespace().skip(2).map(|cell| cell.replace(',', "").parse().unwrap()).collect();
+        assert!(cells[1] == 3 && cells[2] > 1000, "{}", run.out);
+    }
+    assert_eq!(run.out.lines().count(), 4, "{}", run.out);
+    assert!(!desk.path("results").exists());
+    let refused = simulate("127.0.0.1:1");
+    assert!(refused.code != Some(0) && refused.err.contains("agent 127.0.0.1:1"), "{refused:#?}");
 }

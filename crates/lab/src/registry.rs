@@ -3,6 +3,8 @@
 //! A registry holds functions that were made for its lists: nothing else of this crate has a type parameter for it, and engine and
 //! benchmark are still joined by static dispatch.
 
+use std::sync::Arc;
+
 use perbuck_core::study::{Contender, Study, WorkloadSpec};
 use perbuck_core::units::Seed;
 use perbuck_core::workload_kind::{Parameters, WorkloadKind};
@@ -12,7 +14,6 @@ use perbuck_database::secret::Secret;
 use perbuck_database::{Databases, Dialect, Target};
 use perbuck_load::error::DriverError;
 use perbuck_load::stop::StopToken;
-use perbuck_load::trial::{TrialOutcome, TrialSpec};
 use perbuck_load::watch::Waiting;
 use perbuck_workloads::params::ParamProblem;
 use perbuck_workloads::{Benchmarks, Plan, Workloads};
@@ -22,7 +23,7 @@ use crate::csv::{self, CsvProgress, CsvRequest, CsvTable};
 use crate::databases::AllDatabases;
 use crate::error::LabError;
 use crate::servers::ready;
-use crate::stage::{self, Stage};
+use crate::stage::{self, Stage, Trials};
 
 type WriteRows = fn(
     &Plan,
@@ -43,7 +44,7 @@ pub struct Registry {
     kinds: fn() -> Vec<&'static WorkloadKind>,
     plan: fn(&str, &Parameters) -> Result<Plan, Vec<ParamProblem>>,
     stage: MakeStage,
-    pub(crate) simulate: fn(&Plan, &TrialSpec, &StopToken) -> Result<TrialOutcome, LabError>,
+    pub(crate) simulated: fn(&Plan) -> Result<Arc<dyn Trials>, LabError>,
     pub(crate) write_rows: WriteRows,
 }
 
@@ -57,7 +58,7 @@ impl Registry {
             kinds: List::kinds,
             plan: Plan::read::<List>,
             stage: stage::stage::<Known, List>,
-            simulate: ceiling::simulate::<Known, List>,
+            simulated: ceiling::simulated::<Known, List>,
             write_rows: csv::study::write_rows::<List>,
         }
     }

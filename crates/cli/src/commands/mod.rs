@@ -121,7 +121,8 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), LabError> {
     let lab = Lab::open(path, LabOptions { targets: targets.of(), prices: prices.clone(), run, ..LabOptions::default() })?;
     let stop = stop_on_signal(TRIAL_STOPS)?;
     if arguments.driver.is_some() {
-        let rows = perbuck_lab::ceiling::run(lab.inputs(), &mut Display::default(), &stop)?;
+        let agents = fleet::options(&arguments.fleet)?;
+        let rows = perbuck_lab::ceiling::run(lab.inputs(), agents.as_ref(), &mut Display::default(), &stop)?;
         return print_styled(&text::table(perbuck_lab::ceiling::HEADS, &rows, screen()));
     }
     let results = lab.run(&mut Display::default(), &stop)?;

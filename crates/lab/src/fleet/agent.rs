@@ -8,6 +8,7 @@ use std::thread;
 use std::time::Duration;
 
 use perbuck_core::run_record::HostRecord;
+use perbuck_core::study::WorkloadSpec;
 use perbuck_database::secret::Secret;
 use perbuck_fleet::{Build, Channel, Clock, FleetError, Received, Token, accept};
 use perbuck_load::executor::{Coordinator, WorkerOutcome};
@@ -16,9 +17,11 @@ use perbuck_load::recorder::Second;
 use perbuck_load::stop::StopToken;
 use perbuck_load::trial::{RunError, TrialSpec};
 use perbuck_load::window::steady_ns;
+use perbuck_workloads::Plan;
 
 use super::member::SILENT;
 use super::messages::{Answer, FillOrder, Order, Prepared, ShareReport, StudyOrder, TrialOrder};
+use crate::ceiling::{self, CONTENDER};
 use crate::distance;
 use crate::error::{ErrorKind, LabError};
 use crate::inputs::{self, Inputs};
@@ -26,7 +29,7 @@ use crate::process;
 use crate::progress::Progress;
 use crate::registry::Registry;
 use crate::sampler::{Sampler, ServerClock};
-use crate::stage::{Stage, stages_of};
+use crate::stage::{Server, Stage, Trials, stages_of};
 
 /// How often a wait looks for a request to stop.
 const LOOK: Duration = Duration::from_millis(5);
@@ -130,8 +133,29 @@ fn agreed(stream: &TcpStream, options: &AgentOptions, clock: Clock, busy: &Atomi
     })
 }
 
+/// A contender joined with a workload, as far as an agent needs it.
+struct Driven {
+    title: String,
+    /// `None` where the driver is simulated.
+    server: Option<Arc<dyn Server>>,
+    trials: Arc<dyn Trials>,
+}
+
+impl Driven {
+    /// Statements that ran as text, and what sessions sent, since the start.
+    fn sent(&self) -> (u64, u64) {
+        self.server.as_ref().map_or((0, 0), |server| (server.text_fallbacks(), server.sent()))
+    }
+}
+
+impl From<Stage> for Driven {
+    fn from(stage: Stage) -> Self {
+        Self { title: stage.title, server: Some(stage.server), trials: stage.trials }
+    }
+}
+
 /// Contenders joined with workloads, by their names.
-type Stages = BTreeMap<(String, String), Stage>;
+type Stages = BTreeMap<(String, String), Driven>;
 
 /// One coordinator, as long as it is there.
 struct Served<'a> {
@@ -192,7 +216,8 @@ impl Served<'_> {
         let named = inputs.study.workloads.iter().zip(&inputs.plans).find(|(w, _)| w.name == workload);
         let Some((_, plan)) = named else { return Err(LabError::usage(format!("it knows no workload `{workload}`"), "")) };
         self.progress.passing("driving a simulated database");
-        let outcome = (self.options.registry.simulate)(plan, spec, self.stop)?;
+        let trials = (self.options.registry.simulated)(plan)?;
+        let outcome = trials.run(spec, self.stop, &mut Unobserved).map_err(|e| ceiling::failed(&e))?;
         let seconds = outcome.measured.window_ns as f64 / 1e9;
         Ok(Answer::Ceiling {
             statements_per_s: outcome.measured.statements.total() as f64 / seconds,
@@ -210,6 +235,9 @@ impl Served<'_> {
     fn prepared(&mut self, order: &StudyOrder) -> Result<(Stages, Prepared), LabError> {
         let registry = self.options.registry;
         let inputs = self.read(order)?;
+        if order.simulated {
+            return Ok((simulated(&inputs)?, Prepared { host: perbuck_observe::host(), ..Prepared::default() }));
+        }
         process::enough_descriptors(&inputs.targets, order.most.connections, order.most.threads)?;
         let (mut all, mut shared, mut distances) = (Stages::new(), false, BTreeMap::new());
         for (contender, own) in inputs.study.contenders.iter().zip(&inputs.targets) {
@@ -225,7 +253,7 @@ impl Served<'_> {
                 distances.extend(distance::measured(stage)?.map(|found| (contender.name.clone(), found)));
             }
             let names = inputs.study.workloads.iter().map(|workload| (contender.name.clone(), workload.name.clone()));
-            all.extend(names.zip(stages));
+            all.extend(names.zip(stages.into_iter().map(Driven::from)));
         }
         self.progress.line(&format!("ready for study {}", inputs.study.name));
         let host = HostRecord { shared_with_server: shared, ..perbuck_observe::host() };
@@ -233,7 +261,7 @@ impl Served<'_> {
     }
 
     /// Inserts what is missing of the new records of a share.
-    fn filled(&mut self, stage: &Stage, order: &FillOrder) -> Answer {
+    fn filled(&mut self, stage: &Driven, order: &FillOrder) -> Answer {
         self.progress.passing(&format!("{}: inserting the records that the trial left out", stage.title));
         match stage.trials.fill(order.share, order.up_to) {
             Ok(rows) => Answer::Filled(rows),
@@ -242,10 +270,10 @@ impl Served<'_> {
     }
 
     /// Applies a share; an error is that the coordinator is gone.
-    fn share(&mut self, stage: &Stage, order: &TrialOrder) -> Result<Answer, String> {
+    fn share(&mut self, stage: &Driven, order: &TrialOrder) -> Result<Answer, String> {
         let stop = if order.keeps { StopToken::keeping() } else { StopToken::default() };
         let opens_ns = Mutex::new(None);
-        let (text_before, sent_before) = (stage.server.text_fallbacks(), stage.server.sent());
+        let (text_before, sent_before) = stage.sent();
         self.progress.passing(&format!(
             "{}: applying share {} of {}",
             stage.title,
@@ -270,6 +298,7 @@ impl Served<'_> {
             return Err(gone);
         }
         let missed = opens_ns.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(0, |(_, missed)| missed);
+        let (text, sent) = stage.sent();
         Ok(match ended {
             Ok(workers) => Answer::Ended(Box::new(ShareReport {
                 start_missed_ns: missed.max(workers.iter().map(WorkerOutcome::began_late_ns).max().unwrap_or_default()),
@@ -277,8 +306,8 @@ impl Served<'_> {
                 system_ns: sampler.own.system_ns,
                 peak_memory_bytes: perbuck_observe::peak_memory_bytes(),
                 flags: sampler.flags,
-                as_text: stage.server.text_fallbacks() - text_before,
-                sent: stage.server.sent() - sent_before,
+                as_text: text - text_before,
+                sent: sent - sent_before,
                 new_records: stage.trials.new_records(order.spec.share),
                 workers,
             })),
@@ -288,8 +317,18 @@ impl Served<'_> {
     }
 }
 
+/// The workloads of a study with the simulated driver.
+fn simulated(inputs: &Inputs) -> Result<Stages, LabError> {
+    let one = |(workload, plan): (&WorkloadSpec, &Plan)| {
+        let (contender, name) = (CONTENDER.to_owned(), workload.name.clone());
+        let driven = Driven { title: format!("{contender}, {name}"), server: None, trials: (inputs.registry.simulated)(plan)? };
+        Ok(((contender, name), driven))
+    };
+    inputs.study.workloads.iter().zip(&inputs.plans).map(one).collect()
+}
+
 /// The stage with these names, or what is answered where there is none.
-fn of<'s>(stages: &'s Stages, contender: &str, workload: &str) -> Result<&'s Stage, Answer> {
+fn of<'s>(stages: &'s Stages, contender: &str, workload: &str) -> Result<&'s Driven, Answer> {
     let stage = stages.get(&(contender.to_owned(), workload.to_owned()));
     stage.ok_or_else(|| Answer::Failed(LabError::failed("it knows no such contender or workload", "").into()))
 }

@@ -53,6 +53,7 @@ impl Fleet {
             prices: prices.clone(),
             reached: Default::default(),
             most: Load::default(),
+            simulated: true,
         };
         let members = self.members.borrow();
         progress.passing("measuring the network to each agent");

@@ -44,13 +44,15 @@ pub(super) struct StudyOrder {
     pub(super) reached: BTreeMap<String, Reached>,
     /// The most load that it applies at once.
     pub(super) most: Load,
+    /// Whether its workloads are applied to the simulated driver, and no contender is reached.
+    pub(super) simulated: bool,
 }
 
 impl StudyOrder {
     /// What one agent is told, which shares its contenders with so many in all.
     pub(super) fn of_agent(&self, agent: &AgentAddress, of: u32) -> Self {
         let mut own = self.clone();
-        own.reached.retain(|_, reached| agent.contender.as_ref().is_none_or(|by| *by == reached.by));
+        own.reached.retain(|_, reached| self.simulated || agent.contender.as_ref().is_none_or(|by| *by == reached.by));
         own.most.connections = own.most.connections.div_ceil(of.max(1));
         own
     }

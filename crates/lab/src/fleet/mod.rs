@@ -17,16 +17,18 @@ use std::cell::{Cell, RefCell};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use perbuck_core::plan::TrialKey;
 use perbuck_core::run_record::{AgentRecord, Flag, STARTS_TOGETHER_NS, starts_apart_ns};
 use perbuck_fleet::Clock;
 use perbuck_load::executor::Agent;
 use perbuck_load::observer::Observer;
 use perbuck_load::share::Share;
 use perbuck_load::stop::StopToken;
-use perbuck_load::trial::{AgentFailure, RunError};
+use perbuck_load::trial::{AgentFailure, RunError, TrialSpec};
 use perbuck_load::window::steady_ns;
 
 use crate::error::LabError;
+use crate::stage::Trials;
 use crate::trial::{Applied, Task};
 
 pub use agent::{AgentOptions, serve};
@@ -78,13 +80,24 @@ impl Fleet {
 
     /// Has the load of a trial applied, each agent its share.
     pub(crate) fn run(&self, task: &Task<'_>, stop: &StopToken, observer: &mut dyn Observer) -> Result<Applied, RunError> {
+        self.apply((task.key, &task.spec), &*task.stage.trials, stop, observer)
+    }
+
+    /// As [`Self::run`], of these trials.
+    pub(crate) fn apply(
+        &self,
+        (key, spec): (&TrialKey, &TrialSpec),
+        trials: &dyn Trials,
+        stop: &StopToken,
+        observer: &mut dyn Observer,
+    ) -> Result<Applied, RunError> {
         // One that came back since takes part again.
         if self.looked.get().elapsed() > LOOK_FOR_LOST && self.members.borrow().iter().any(|m| m.lost().is_some()) {
             self.look();
         }
         let members = self.members.borrow();
-        let there: Vec<&Member> = members.iter().filter(|m| m.drives(&task.key.contender)).collect();
-        let (of, connections) = (there.len() as u32, task.spec.connections);
+        let there: Vec<&Member> = members.iter().filter(|m| m.drives(&key.contender)).collect();
+        let (of, connections) = (there.len() as u32, spec.connections);
         if of == 0 || connections < of {
             let message = format!("{connections} connections cannot be divided among {of} agents");
             let help = "name fewer with --agents, or give the trial more connections".to_owned();
@@ -92,15 +105,14 @@ impl Fleet {
         }
         let (by_kind, keeps, reports) = (observer.by_kind(), stop.keeps(), Mutex::new(Vec::new()));
         let share = |(number, member): (u32, &&'_ Member)| {
-            let spec = perbuck_load::trial::TrialSpec { share: Share { number, of }, ..task.spec.clone() };
-            let order =
-                TrialOrder { contender: task.key.contender.clone(), workload: task.key.workload.clone(), spec, by_kind, keeps };
+            let spec = TrialSpec { share: Share { number, of }, ..spec.clone() };
+            let order = TrialOrder { contender: key.contender.clone(), workload: key.workload.clone(), spec, by_kind, keeps };
             Sharing::new(order, member.shared(), &reports)
         };
         let sharing: Vec<Sharing<'_>> = (0..).zip(&there).map(share).collect();
         let longest = there.iter().filter_map(|m| m.offset()).map(|o| 4 * o.error_ns.unsigned_abs()).max().unwrap_or_default();
         let agents = sharing.into_iter().map(|s| Box::new(s) as Box<dyn Agent + '_>).collect();
-        let outcome = task.stage.trials.run_apart(&task.spec, (agents, LEAD + Duration::from_nanos(longest)), stop, observer)?;
+        let outcome = trials.run_apart(spec, (agents, LEAD + Duration::from_nanos(longest)), stop, observer)?;
         let mut seen = reports.into_inner().unwrap_or_else(PoisonError::into_inner);
         seen.sort_by_key(|seen| seen.number);
         let (mut agents, mut flags, mut as_text, mut sent, mut new_records) = (Vec::new(), Vec::new(), 0, 0, Vec::new());

@@ -6,10 +6,12 @@ use std::net::IpAddr;
 use perbuck_database::registry::AnyTarget;
 use perbuck_database::secret::Secret;
 use perbuck_database::server::ServerTarget;
+use perbuck_load::stop::StopToken;
 
 use super::Fleet;
 use super::messages::{Load, Reached, StudyOrder};
-use super::options::AgentAddress;
+use super::options::{AgentAddress, FleetOptions};
+use crate::ceiling::CONTENDER;
 use crate::distance::near_enough;
 use crate::error::{ErrorKind, LabError};
 use crate::inputs::Inputs;
@@ -57,13 +59,32 @@ impl Fleet {
             reached.insert(contender.name.clone(), Reached { address, password, by });
         }
         let (name, text, prices) = (inputs.name.clone(), inputs.text.clone(), inputs.prices.clone());
-        self.tell(StudyOrder { name, text, prices, reached, most }, progress)?;
+        self.tell(StudyOrder { name, text, prices, reached, most, simulated: false }, progress)?;
         for member in self.members.borrow().iter().filter(|m| m.lost().is_none()) {
             for (contender, distance) in member.distances() {
                 near_enough(&inputs.study, &format!("agent {}", member.name()), &contender, Some(distance))?;
             }
         }
         Ok(())
+    }
+
+    /// Reaches all agents, and has each prepare the workloads of a study for the simulated driver.
+    ///
+    /// # Errors
+    /// An agent that is not there, or does not agree; more agents than connections.
+    pub(crate) fn simulating(
+        options: &FleetOptions,
+        inputs: &Inputs,
+        stop: &StopToken,
+        progress: &mut dyn Progress,
+    ) -> Result<Self, LabError> {
+        let points = inputs.study.workloads.iter().flat_map(|workload| inputs.study.sweep_of(&workload.name).points());
+        let fleet = Self::gather(options, points.map(|(connections, _)| connections).min().unwrap_or(1), stop)?;
+        let (name, text, prices) = (inputs.name.clone(), inputs.text.clone(), inputs.prices.clone());
+        let nowhere = Reached { address: None, password: Vec::new(), by: CONTENDER.to_owned() };
+        let reached = [(CONTENDER.to_owned(), nowhere)].into();
+        fleet.tell(StudyOrder { name, text, prices, reached, most: Load::default(), simulated: true }, progress)?;
+        Ok(fleet)
     }
 
     /// As for a study, of one contender.
@@ -76,7 +97,10 @@ impl Fleet {
         let (address, password) = (Some(target.address()), password.bytes().to_vec());
         let reached = Reached { address, password, by: contender.to_owned() };
         let (name, text, reached) = ("the command line".to_owned(), text.to_owned(), [(contender.to_owned(), reached)].into());
-        self.tell(StudyOrder { name, text, prices: None, reached, most: Load { connections, threads } }, progress)
+        self.tell(
+            StudyOrder { name, text, prices: None, reached, most: Load { connections, threads }, simulated: false },
+            progress,
+        )
     }
 
     fn tell(&self, order: StudyOrder, progress: &mut dyn Progress) -> Result<(), LabError> {
