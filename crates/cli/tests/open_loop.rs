@@ -190,7 +190,8 @@ fn the_ceiling_of_agents_is_that_of_all_of_them() {
     let sweep = "connections = [3, 4]\nwarmup = \"100ms\"\nduration = \"300ms\"\ntrials = 1\nworkers = 1";
     desk.write("s.toml", &study("mysql://root@127.0.0.1:1/nothing", POINTS, sweep));
     let running = agents(&desk, 3);
-    let simulate = |agents: &str| desk.perbuck(&["run", "s.toml", "--driver", "sim", "--agents", agents, "--token-file", "token"]);
+    let simulate =
+        |agents: &str| desk.perbuck(&["run", "s.toml", "--driver", "sim", "--agents", agents, "--token-file", "token"]);
     let run = simulate(&addresses(&running));
     assert_eq!(run.code, Some(0), "{run:#?}");
     for line in run.out.lines().skip(2) {

@@ -4,10 +4,10 @@
 //! users), and runs on its own defaults but for what the caller sets. It is one process, or a cluster of several. Nothing here starts
 //! it.
 
+use core::net::{IpAddr, SocketAddr};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fmt;
-use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};

@@ -1,8 +1,8 @@
 //! A cluster of PD, TiKV and, where SQL is wanted, TiDB. Each part has one configuration file for all of its processes.
 
+use core::net::{IpAddr, SocketAddr};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 
 use super::{Kind, Parts, Process, Program, Recipe, Step, Wanted, option, tidb};

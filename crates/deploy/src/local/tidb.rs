@@ -1,7 +1,7 @@
 //! `tidb-server`: alone with the store that is embedded in it for tests, or as the SQL of a cluster.
 
+use core::net::SocketAddr;
 use std::ffi::OsString;
-use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use super::cluster::{self, Ports};
