@@ -230,6 +230,11 @@ pub struct HostRecord {
 }
 
 impl RunRecord {
+    /// The machines that applied the load: that of perbuck, or those of its agents. A coordinator plays no part in what is measured.
+    pub fn clients(&self) -> Vec<&HostRecord> {
+        if self.agents.is_empty() { vec![&self.host] } else { self.agents.iter().map(|agent| &agent.host).collect() }
+    }
+
     /// How far the client was from the server, or the agent that was furthest from it.
     pub fn distance(&self) -> Option<Distance> {
         let of_agents = self.agents.iter().filter_map(|agent| agent.server_distance);

@@ -47,6 +47,10 @@ impl ServerClock {
         pid.map(Self::Process).or_else(|| holder.cloned().map(Self::Guard)).unwrap_or(Self::None)
     }
 
+    fn is_remote(&self) -> bool {
+        matches!(self, Self::Guard(holder) if holder.is_remote())
+    }
+
     fn cpu(&self) -> Option<CpuTime> {
         match self {
             Self::None => None,
@@ -77,10 +81,10 @@ impl<'a> Sampler<'a> {
     }
 }
 
-/// The CPU time of the server, and how long the answer took.
+/// The CPU time of the server, and how long the answer of another machine took.
 fn timed(server: &ServerClock) -> (Option<CpuTime>, Duration) {
-    let began = Instant::now();
-    (server.cpu(), began.elapsed())
+    let (began, cpu) = (Instant::now(), server.cpu());
+    (cpu, if server.is_remote() { began.elapsed() } else { Duration::ZERO })
 }
 
 /// Counters and clocks of the client's machine at one time.
@@ -132,7 +136,7 @@ impl Observer for Sampler<'_> {
         self.own = perbuck_observe::own_cpu().minus(self.opened.0);
         self.flags = Machine::now().flags_since(&self.machine);
         let (now, late) = timed(&self.server);
-        let now = now.filter(|_| (self.late + late).as_secs_f64() < LATE_SHARE * self.machine.steady.elapsed().as_secs_f64());
+        let now = now.filter(|_| (self.late + late).as_secs_f64() <= LATE_SHARE * self.machine.steady.elapsed().as_secs_f64());
         // A server that was restarted in between has another process, and its time cannot be told.
         self.server_ns = now.zip(self.opened.1).map(|(now, then)| now.minus(then)).map(|t| t.user_ns + t.system_ns);
     }

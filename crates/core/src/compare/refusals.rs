@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Refusal, Remark, clock};
-use crate::run_record::{Flag, RunRecord, ServerWork};
+use crate::run_record::{Flag, HostRecord, RunRecord, ServerWork};
 use crate::stats::Design;
 use crate::study::Study;
 
@@ -14,10 +14,10 @@ const FURTHER_NS: u64 = 200_000;
 
 pub(super) fn refusals(records: &[RunRecord]) -> Vec<Refusal> {
     let mut found = Vec::new();
-    let native = records.iter().find(|r| r.host.emulator.is_none());
-    let emulated = records.iter().find(|r| r.host.emulator.is_some());
-    if let (Some(native), Some(emulated)) = (native, emulated) {
-        let under = emulated.host.emulator.as_deref().unwrap_or("an emulator");
+    let emulator = |r: &RunRecord| r.clients().into_iter().find_map(|client| client.emulator.clone());
+    let native = records.iter().find(|r| emulator(r).is_none());
+    let emulated = records.iter().find_map(|r| Some((r, emulator(r)?)));
+    if let (Some(native), Some((emulated, under))) = (native, emulated) {
         let (emulated, native) = (emulated.key.path(), native.key.path());
         let reason = format!("`{emulated}` ran under {under} and `{native}` natively; emulated times say nothing about hardware");
         found.push(Refusal { reason, insist: Some("emulated") });
@@ -93,9 +93,9 @@ fn unlike_clients(a: &RunRecord, b: &RunRecord) -> Vec<&'static str> {
         return Vec::new();
     }
     let checks = [
-        ((&a.host.arch, &a.host.cpu_model) != (&b.host.arch, &b.host.cpu_model), "the processor"),
-        (a.host.cpus != b.host.cpus, "the number of processors"),
-        (a.host.os != b.host.os, "the operating system"),
+        (of_clients(a, |h| (&h.arch, &h.cpu_model)) != of_clients(b, |h| (&h.arch, &h.cpu_model)), "the processor"),
+        (of_clients(a, |h| h.cpus) != of_clients(b, |h| h.cpus), "the number of processors"),
+        (of_clients(a, |h| &h.os) != of_clients(b, |h| &h.os), "the operating system"),
         (a.perbuck != b.perbuck, "the version of perbuck"),
         (a.agents.len() != b.agents.len(), "the number of agents"),
         (unlike_distances(a, b), "the distance to the server, by the round trip of a packet,"),
@@ -103,25 +103,36 @@ fn unlike_clients(a: &RunRecord, b: &RunRecord) -> Vec<&'static str> {
     checks.into_iter().filter(|(differs, _)| *differs).map(|(_, what)| what).collect()
 }
 
+/// A fact of all machines that applied the load, whichever of them is which agent.
+fn of_clients<'r, T: Ord>(r: &'r RunRecord, fact: impl Fn(&'r HostRecord) -> T) -> BTreeSet<T> {
+    r.clients().into_iter().map(fact).collect()
+}
+
 /// Whether one client was more than twice as far from its server, by a time that is more than noise.
 fn unlike_distances(a: &RunRecord, b: &RunRecord) -> bool {
     // By packets: a statement also takes the time of its server, which differs between databases.
-    let packet = |r: &RunRecord| r.distance().and_then(|distance| distance.packet_ns);
+    let packet = |r: &RunRecord| {
+        let of_agents = r.agents.iter().filter_map(|agent| agent.server_distance);
+        of_agents.chain(r.target.distance).filter_map(|distance| distance.packet_ns).max()
+    };
     let (Some(a), Some(b)) = (packet(a), packet(b)) else { return false };
     let (near, far) = (a.min(b), a.max(b));
     far > FURTHER * near && far - near > FURTHER_NS
 }
 
+fn machines(r: &RunRecord) -> BTreeSet<(&String, &String, u32)> {
+    of_clients(r, |h| (&h.arch, &h.cpu_model, h.cpus))
+}
+
 /// What is not the same for two trials of one contender and workload, in words.
 fn differences(a: &RunRecord, b: &RunRecord) -> Vec<&'static str> {
-    let machine = |r: &RunRecord| (r.host.arch.clone(), r.host.cpu_model.clone(), r.host.cpus);
     // Of a record of an older version, or a server out of sight, no build is known.
     let builds = a.target.build.as_ref().zip(b.target.build.as_ref());
     let checks = [
         (a.target.version != b.target.version, "the version of the database"),
         (a.target.variables != b.target.variables, "the settings of the database"),
         (builds.is_some_and(|(a, b)| a.contradicts(b)), "the build of the database"),
-        (machine(a) != machine(b), "the machine of the client"),
+        (machines(a) != machines(b), "the machine of the client"),
         (a.agents.len() != b.agents.len(), "the number of agents"),
         (a.perbuck != b.perbuck, "the version of perbuck"),
         (a.workload.data_fingerprint != b.workload.data_fingerprint, "their data"),

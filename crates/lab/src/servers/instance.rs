@@ -55,6 +55,11 @@ pub(super) struct Instance {
 pub struct Holder(Arc<Line>);
 
 impl Holder {
+    /// Whether the server runs on another machine.
+    pub(crate) fn is_remote(&self) -> bool {
+        *self.0.host() != Host::Here
+    }
+
     /// Its CPU time so far, where its machine tells it.
     pub(crate) fn cpu(&self) -> Option<CpuTime> {
         match self.0.host() {

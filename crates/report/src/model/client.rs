@@ -1,16 +1,14 @@
 //! Who applied the load: the machine of perbuck, or those of its agents, and how far they are from the server.
 
-use perbuck_core::run_record::{HostRecord, RunRecord};
+use perbuck_core::run_record::RunRecord;
 
 use crate::escape::clean;
 use crate::number::bytes;
 
 /// Facts by name. Where agents applied the load, the machine of their coordinator plays no part.
 pub(super) fn facts(r: &RunRecord) -> Vec<(&'static str, String)> {
-    let applied_by: Vec<&HostRecord> =
-        if r.agents.is_empty() { vec![&r.host] } else { r.agents.iter().map(|agent| &agent.host).collect() };
     let mut facts = Vec::new();
-    for host in applied_by {
+    for host in r.clients() {
         facts.extend([
             ("client: architecture", clean(&host.arch)),
             ("client: emulator", host.emulator.as_deref().map_or_else(|| "none".to_owned(), clean)),

@@ -101,7 +101,11 @@ fn record_facts(r: &RunRecord, whose: &str) -> Vec<(u8, String, String)> {
     put(3, "server: driver", clean(&t.driver));
     put(3, "server: address", clean(&t.address));
     for seen in &t.observed {
-        let part = seen.role.as_deref().map_or_else(|| "machine".to_owned(), |role| format!("machines of {}", clean(role)));
+        let part = match &seen.role {
+            Some(role) => format!("machines of {}", clean(role)),
+            None if seen.volume_bytes.is_some() => "data".to_owned(),
+            None => "machine".to_owned(),
+        };
         put(3, &format!("server: {part} by {}", clean(&seen.source)), clean(&seen.text()));
     }
     for (name, value) in t.build.iter().flat_map(Build::facts) {
