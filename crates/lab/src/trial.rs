@@ -176,10 +176,7 @@ pub fn run_watched(
     let applied = Applied::by(context.fleet, &task, stop, &mut sampler).map_err(Failure::Run)?;
     let Applied { mut outcome, agents, flags: of_agents, as_text: by_agents, sent, new_records } = applied;
     // A server that is away by now takes nothing from what was measured before.
-    let (work, unread) = seen(task.stage.server.work().map(Some))?;
-    let work = work.unwrap_or_else(|| ServerWork::unknown(unread.unwrap_or_default()));
-    // What agents sent counts before the comparison, which finds servers whose counters miss some of it.
-    let work = work.with_own(sent).since(&work_before);
+    let work = work_since(task.stage, &work_before, sent)?;
     let (after, away) = seen(task.stage.server.counters())?;
     let as_text = task.stage.server.text_fallbacks() - text_before + by_agents;
     let (rows_after, uncounted) = rows_after(context, &task, (&new_records, away.is_some()), stop)?;
@@ -201,7 +198,6 @@ pub fn run_watched(
     let (observed, build) = (task.stage.observed(&facts, context.host), task.stage.has_build(&facts)?);
     let target =
         TargetRecord { work: Some(work), observed, build, distance, ..target_record(task.stage, &facts, changes, server_cpu_ns) };
-    let rule = (!context.study.sweep.collected).then(|| context.study.rule_of(&task.key.workload));
     let record = RunRecord {
         schema: RECORD_SCHEMA,
         perbuck: env!("CARGO_PKG_VERSION").to_owned(),
@@ -213,6 +209,7 @@ pub fn run_watched(
         trial_seed: spec.seed,
         started_unix_ms,
         started_boot,
+        rule: (!context.study.sweep.collected).then(|| context.study.rule_of(&task.key.workload)),
         load: load_record(&spec, task.key.rate_per_s, outcome.workers, context.study.sweep.cooldown_ns),
         workload: workload_record(context, task, rows_after),
         target,
@@ -226,10 +223,17 @@ pub fn run_watched(
         health,
         flags,
         imported: None,
-        rule,
         void: None,
     };
     Ok((record, details))
+}
+
+/// What the server has executed since an earlier reading; `sent` is what agents sent. It counts before the comparison, which finds servers
+/// whose counters miss some of it.
+fn work_since(stage: &Stage, before: &ServerWork, sent: u64) -> Result<ServerWork, Failure> {
+    let (work, unread) = seen(stage.server.work().map(Some))?;
+    let work = work.unwrap_or_else(|| ServerWork::unknown(unread.unwrap_or_default()));
+    Ok(work.with_own(sent).since(before))
 }
 
 /// Rows per table after a trial, where they were counted before it, and why they could not be. Before, agents insert what the trial left

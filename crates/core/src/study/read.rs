@@ -15,7 +15,8 @@ use super::published::{article, check_results, read_results};
 use super::server::{read_server, read_server_settings};
 use super::transactions::read_transactions;
 use super::{
-    AuditSpec, Contender, Decision, Factor, Node, Published, Reset, STUDY_SCHEMA, Study, Summary, Sweep, Volume, WorkloadSpec,
+    AuditSpec, ClientSpec, Contender, Decision, Factor, Node, Published, Reset, STUDY_SCHEMA, Study, Summary, Sweep, Volume,
+    WorkloadSpec,
 };
 
 mod decision;
@@ -69,11 +70,11 @@ fn read_root(root: &Section<'_>, kinds: &Kinds) -> Option<Study> {
     let question = root.text("question").map(|q| q.value).unwrap_or_default();
     let seed = Seed(root.int("seed", 0..=i64::MAX).map_or(DEFAULT_SEED, |s| s.value) as u64);
     let (baseline_name, control) = (root.text("baseline"), root.text("control"));
-    let notional = root.boolean("notional").is_some_and(|n| n.value);
     let price = read_price(root.table("price").as_ref());
     let client = read_client(root.table("client").as_ref());
     let contenders = members(root, "contender", |s| read_contender(s, root));
-    let imported = root.boolean("imported").is_some_and(|v| v.value);
+    let says = |key: &str| root.boolean(key).is_some_and(|v| v.value);
+    let (notional, imported) = (says("notional"), says("imported"));
     // What was measured elsewhere may have any parameters, these words too.
     let measures = !imported && (!root.has("results") || root.has("sweep"));
     let workloads = members(root, "workload", |s| read_workload(s, kinds, measures));
@@ -92,9 +93,7 @@ fn read_root(root: &Section<'_>, kinds: &Kinds) -> Option<Study> {
     let decision = root.table("decision").map_or_else(Decision::default, |s| read_decision(&s));
     let targets = attached::targets(root);
     root.finish();
-    let (client, clients) = client?;
-    let mut contenders = contenders?;
-    contenders.iter_mut().for_each(|c| c.nodes.extend(clients.iter().cloned()));
+    let (client, mut contenders) = with_client(client?, contenders?);
     give_targets(root, targets, &mut contenders);
     complete(root, &mut contenders, control.as_ref(), (imported, published.is_some()));
     let factors = factors?;
@@ -108,13 +107,11 @@ fn read_root(root: &Section<'_>, kinds: &Kinds) -> Option<Study> {
     }
     article.into_iter().for_each(|file| root.file().adopt(file.into_problems()));
     give_metric(root, kinds, &mut workloads);
-    unique(root, "contender", contenders.iter().map(|c| (c.name.as_str(), c.line)));
     let baseline = find_baseline(root, baseline_name, &contenders).unwrap_or(0);
     if contenders.is_empty() {
         return None;
     }
-    schema?;
-    let (name, price, sweep, summary) = (name?, price?, sweep?, summary?);
+    let (_, name, price, sweep, summary) = (schema?, name?, price?, sweep?, summary?);
     let mut study = Study {
         name,
         question,
@@ -136,6 +133,12 @@ fn read_root(root: &Section<'_>, kinds: &Kinds) -> Option<Study> {
     };
     plan_looks(root, &mut study);
     few_enough(root, &study).then_some(study)
+}
+
+/// Gives each contender the machines of the client, which its bill shows.
+fn with_client((client, nodes): (ClientSpec, Vec<Node>), mut contenders: Vec<Contender>) -> (ClientSpec, Vec<Contender>) {
+    contenders.iter_mut().for_each(|contender| contender.nodes.extend(nodes.iter().cloned()));
+    (client, contenders)
 }
 
 /// Adds the A/A control to the contenders, and reports what those of imported trials must not have.
@@ -253,6 +256,7 @@ fn unique<'n>(root: &Section<'_>, what: &str, names: impl Iterator<Item = (&'n s
 }
 
 fn find_baseline(root: &Section<'_>, name: Option<Located<String>>, contenders: &[Contender]) -> Option<usize> {
+    unique(root, "contender", contenders.iter().map(|c| (c.name.as_str(), c.line)));
     let Some(name) = name else { return (!contenders.is_empty()).then_some(0) };
     let found = contenders.iter().position(|c| c.name == name.value);
     if found.is_none() {

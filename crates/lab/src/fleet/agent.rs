@@ -11,14 +11,14 @@ use perbuck_core::run_record::HostRecord;
 use perbuck_core::study::WorkloadSpec;
 use perbuck_database::secret::Secret;
 use perbuck_fleet::{Build, Channel, Clock, FleetError, Received, Token, accept};
-use perbuck_load::executor::{Coordinator, WorkerOutcome};
-use perbuck_load::observer::{Observer, Unobserved};
-use perbuck_load::recorder::Second;
+use perbuck_load::executor::WorkerOutcome;
+use perbuck_load::observer::Unobserved;
 use perbuck_load::stop::StopToken;
 use perbuck_load::trial::{RunError, TrialSpec};
 use perbuck_load::window::steady_ns;
 use perbuck_workloads::Plan;
 
+use super::ear::{Ear, Far};
 use super::member::SILENT;
 use super::messages::{Answer, FillOrder, Order, Prepared, ShareReport, StudyOrder, TrialOrder};
 use crate::ceiling::{self, CONTENDER};
@@ -32,7 +32,7 @@ use crate::sampler::{Sampler, ServerClock};
 use crate::stage::{Server, Stage, Trials, stages_of};
 
 /// How often a wait looks for a request to stop.
-const LOOK: Duration = Duration::from_millis(5);
+pub(super) const LOOK: Duration = Duration::from_millis(5);
 /// So many connections at once may be about to prove that they know the token.
 const HANDSHAKES: usize = 16;
 /// How often it looks for a coordinator that connects.
@@ -331,92 +331,4 @@ fn simulated(inputs: &Inputs) -> Result<Stages, LabError> {
 fn of<'s>(stages: &'s Stages, contender: &str, workload: &str) -> Result<&'s Driven, Answer> {
     let stage = stages.get(&(contender.to_owned(), workload.to_owned()));
     stage.ok_or_else(|| Answer::Failed(LabError::failed("it knows no such contender or workload", "").into()))
-}
-
-/// Listens to the coordinator during a share.
-struct Ear<'a> {
-    channel: &'a Channel,
-    order: &'a TrialOrder,
-    clock_ahead_ns: i64,
-    stop: &'a StopToken,
-    /// When the window opens, and how late that came.
-    opens_ns: &'a Mutex<Option<(i64, u64)>>,
-}
-
-impl Ear<'_> {
-    /// Until the share is done; why the coordinator is gone, if it is.
-    fn listen(&self, of_agent: &StopToken, done: &AtomicBool) -> Option<String> {
-        let mut gone = None;
-        while !done.load(Ordering::Acquire) {
-            if gone.is_none() && !of_agent.requested() {
-                gone = self.hear();
-            } else {
-                // Nothing of the share counts any more; who still writes to a coordinator that is gone need not wait for it.
-                if gone.is_some() {
-                    self.channel.close();
-                }
-                (self.stop.stops()..2).for_each(|_| self.stop.request());
-                thread::sleep(LOOK);
-            }
-        }
-        gone
-    }
-
-    fn hear(&self) -> Option<String> {
-        match self.channel.receive(LOOK) {
-            Received::Message(Order::Start { opens_ns: at }) => {
-                // By the clock of this process, as its workers read it.
-                let at = at - self.clock_ahead_ns;
-                let missed = steady_ns() - (at - self.order.spec.warmup_ns as i64);
-                *self.opens_ns.lock().unwrap_or_else(PoisonError::into_inner) = Some((at, missed.max(0) as u64));
-                None
-            }
-            Received::Message(Order::Stop) => {
-                self.stop.request();
-                None
-            }
-            Received::Message(_) => Some("it ordered something else during a trial".to_owned()),
-            Received::Closed(why) => Some(why),
-            Received::Nothing => {
-                let silent = self.channel.silent_for();
-                (silent > SILENT).then(|| format!("it was silent for {:.1} s", silent.as_secs_f64()))
-            }
-        }
-    }
-}
-
-/// The coordinator, as the engine of the agent sees it.
-struct Far<'a, 's> {
-    channel: &'a Channel,
-    opens_ns: &'a Mutex<Option<(i64, u64)>>,
-    sampler: &'a mut Sampler<'s>,
-}
-
-impl Far<'_, '_> {
-    fn say(&self, answer: &Answer) {
-        // Where that fails the coordinator is gone, which the other thread sees.
-        let _ = self.channel.send(answer);
-    }
-}
-
-impl Coordinator for Far<'_, '_> {
-    fn ready(&mut self) {
-        self.say(&Answer::Ready);
-    }
-
-    fn opens_at(&mut self) -> Option<i64> {
-        self.opens_ns.lock().unwrap_or_else(PoisonError::into_inner).map(|(at, _)| at)
-    }
-
-    fn second(&mut self, second: Second) {
-        self.say(&Answer::Second(Box::new(second)));
-    }
-
-    fn opens(&mut self) {
-        self.sampler.opens();
-    }
-
-    fn closes(&mut self) {
-        self.sampler.closes();
-    }
 }

@@ -6,6 +6,7 @@
 mod agent;
 pub mod check;
 mod client;
+mod ear;
 mod fill;
 mod lost;
 mod member;
