@@ -185,8 +185,10 @@ impl Study {
         // A contender without a server has the fingerprint that it always had.
         let servers: Vec<String> = contenders.iter().filter_map(|c| Some(c.server.as_ref()?.identity())).collect();
         let servers = servers.iter().map(|s| format!(" server {s}")).collect::<String>();
+        let deployed: String =
+            contenders.iter().filter_map(|c| Some(format!(" deploy {}", c.deploy.as_ref()?.identity()))).collect();
         let changed = contenders.iter().map(changes_of_servers).collect::<String>();
-        let contenders: Vec<_> = contenders.iter().map(|c| (&c.name, c.target.as_ref().map(|t| &t.value))).collect();
+        let contenders: Vec<_> = contenders.iter().map(|c| (&c.name, c.fixed_target())).collect();
         let parameters =
             |w: &WorkloadSpec| w.parameters.iter().map(|(k, v)| (k.clone(), format!("{:?}", v.value))).collect::<Vec<_>>();
         let differs = |own: &&Sweep| (own.warmup_ns, own.duration_ns) != (self.sweep.warmup_ns, self.sweep.duration_ns);
@@ -210,7 +212,7 @@ impl Study {
         let pause = if s.cooldown_ns > 0 { format!(" cooldown {}", s.cooldown_ns) } else { String::new() };
         let client = if self.client.stands == Stands::Beside { " client beside" } else { "" };
         fingerprint(&format!(
-            "{contenders:?} {workloads:?} {sweep:?}{open}{events}{servers}{changed}{pause}{own}{levels}{prewarm}{client} {}",
+            "{contenders:?} {workloads:?} {sweep:?}{open}{events}{servers}{deployed}{changed}{pause}{own}{levels}{prewarm}{client} {}",
             self.seed.0
         ))
     }

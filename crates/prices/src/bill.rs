@@ -177,7 +177,7 @@ impl BillContext<'_> {
 
     fn node(&mut self, node: &Node) {
         self.machines(node);
-        for volume in &node.volumes {
+        for volume in node.volumes.iter().chain(&node.root_volume) {
             self.volume(node, volume);
         }
     }

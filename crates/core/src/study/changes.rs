@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::plan::fingerprint;
-use crate::study::{Contender, Stands, Study, Sweep, WorkloadSpec};
+use crate::study::{Contender, DeploySpec, Stands, Study, Sweep, WorkloadSpec};
 use crate::units::duration_text;
 
 impl Study {
@@ -55,7 +55,10 @@ impl Study {
 
 fn of_contender(contender: &Contender, put: &mut dyn FnMut(&str, Option<String>)) {
     let mut own = |key: &str, value: Option<String>| put(&format!("contender {}.{key}", contender.name), value);
-    own("target", contender.target.as_ref().map(|t| t.value.clone()));
+    own("target", contender.fixed_target().map(str::to_owned));
+    if let Some(deploy) = &contender.deploy {
+        of_deploy(deploy, &mut own);
+    }
     own("tiflash_replicas", contender.tiflash_replicas.as_ref().map(|n| n.value.to_string()));
     for choice in &contender.transactions {
         own(&format!("transactions.{}", choice.value.key()), Some(choice.value.value()));
@@ -71,6 +74,25 @@ fn of_contender(contender: &Contender, put: &mut dyn FnMut(&str, Option<String>)
     own("server.config_file", server.config_file.as_ref().map(|file| fingerprint(&file.text)));
     for (name, value) in &server.config {
         own(&format!("server.config.{name}"), Some(value.value.to_string()));
+    }
+}
+
+fn of_deploy(deploy: &DeploySpec, own: &mut dyn FnMut(&str, Option<String>)) {
+    let zones: Vec<&str> = deploy.zones.iter().map(|zone| zone.value.as_str()).collect();
+    own("deploy.provider", Some(deploy.provider.word().to_owned()));
+    own("deploy.kind", Some(deploy.kind.value.clone()));
+    own("deploy.version", Some(deploy.version.value.clone()));
+    own("deploy.zones", (!zones.is_empty()).then(|| zones.join(", ")));
+    for (component, by) in &deploy.images {
+        for (arch, image) in by {
+            let key = if arch.is_empty() { component.clone() } else { format!("{component}.{arch}") };
+            own(&format!("deploy.image.{key}"), Some(image.value.clone()));
+        }
+    }
+    let config =
+        deploy.config.iter().flat_map(|(of, settings)| settings.iter().map(move |(key, v)| (format!("config.{of}.{key}"), v)));
+    for (key, found) in config.chain(deploy.storage.iter().map(|(key, v)| (format!("storage.{key}"), v))) {
+        own(&format!("deploy.{key}"), Some(found.value.to_string()));
     }
 }
 

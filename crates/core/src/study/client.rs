@@ -1,6 +1,7 @@
 //! Where the client stands: on which machines, in which zone, and whether it may be far from the servers.
 
-use super::read::{read_node, word};
+use super::read::node::read_node;
+use super::read::word;
 use super::{Located, Node};
 use crate::toml_reader::Section;
 

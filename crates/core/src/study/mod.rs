@@ -11,6 +11,7 @@ mod changes;
 mod client;
 mod costs;
 mod decision;
+mod deploy;
 mod factor;
 mod published;
 mod read;
@@ -38,6 +39,7 @@ use crate::units::{MicroUsd, Seed};
 use crate::workload_kind::WorkloadKind;
 pub use costs::{Discount, Fee, FeeTerms, Payment, Scenario, SnapshotRule, Traffic, TrafficAmount};
 pub use decision::{Decision, Slo, StoppingRule, Until};
+pub use deploy::{DeploySpec, Provider};
 pub use factor::{Factor, FactorLevel, base_of};
 pub use published::{AuditSpec, Claim, PrintedNumber, Published, ResultRow, Rule, is_date};
 pub use results_csv::CsvRow;
@@ -121,6 +123,8 @@ pub struct Contender {
     pub target: Option<Located<String>>,
     /// A private server to start and to drive; never beside a target.
     pub server: Option<ServerSpec>,
+    /// A cluster that perbuck makes, and drives; never beside a server.
+    pub deploy: Option<DeploySpec>,
     /// Global settings of the target's servers that hold while its trials run, by name in lower case.
     pub server_settings: BTreeMap<String, Located<String>>,
     /// Where the program of its server comes from, as declared.
@@ -151,6 +155,13 @@ pub struct Contender {
     pub line: usize,
 }
 
+impl Contender {
+    /// The address that decides what is measured; that of a deployed cluster is another each time.
+    pub fn fixed_target(&self) -> Option<&str> {
+        self.target.as_ref().filter(|_| self.deploy.is_none()).map(|target| target.value.as_str())
+    }
+}
+
 /// Machines of one role.
 #[derive(Debug, Clone)]
 pub struct Node {
@@ -172,6 +183,8 @@ pub struct Node {
     pub payment: Payment,
     /// The volumes on each of them.
     pub volumes: Vec<Volume>,
+    /// The volume that each of them boots from; `None` where the study does not say.
+    pub root_volume: Option<Volume>,
     /// Line in the study.
     pub line: usize,
 }

@@ -10,24 +10,26 @@ use super::attached::{self, give_targets};
 use super::audit::{check_claims, read_audit};
 use super::build::read_build;
 use super::client::read_client;
-use super::costs::{read_discount, read_fee, read_payment, read_traffic};
+use super::costs::{read_discount, read_fee, read_traffic};
+use super::deploy::read_deploy;
 use super::published::{article, check_results, read_results};
 use super::server::{read_server, read_server_settings};
 use super::transactions::read_transactions;
 use super::{
-    AuditSpec, ClientSpec, Contender, Decision, Factor, Node, Published, Reset, STUDY_SCHEMA, Study, Summary, Sweep, Volume,
-    WorkloadSpec,
+    AuditSpec, ClientSpec, Contender, Decision, Factor, Node, Published, Reset, STUDY_SCHEMA, Study, Summary, Sweep, WorkloadSpec,
 };
 
 mod decision;
 mod factor;
 mod imported;
+pub(super) mod node;
 mod price;
 mod summary;
 mod sweep;
 
 use decision::{plan_looks, read_decision};
 use factor::{multiply, read_factors};
+use node::read_node;
 use price::read_price;
 use summary::{check_summaries, read_over, read_summary};
 use sweep::{Own, read_own, read_sweep};
@@ -311,6 +313,17 @@ fn read_contender(s: &Section<'_>, root: &Section<'_>) -> Option<Contender> {
         s.report("server", "a private server has its own address and password", help);
     }
     let server = server.as_ref().map(|server| read_server(server, root));
+    let deploy = read_deploy(s);
+    if let Some(Some(_)) = &deploy
+        && (server.is_some() || found.target.is_some())
+    {
+        let help = "leave out `target`, `password_file` and `server`, or leave out `deploy`";
+        s.report(
+            "deploy",
+            "`deploy` makes the cluster that is driven, and the contender has a `target` or a `server`, too",
+            help,
+        );
+    }
     found.server_settings = read_server_settings(s);
     found.build = read_build(s);
     found.transactions = read_transactions(s);
@@ -322,44 +335,10 @@ fn read_contender(s: &Section<'_>, root: &Section<'_>) -> Option<Contender> {
     let (traffic, discounts) = (s.each("traffic", read_traffic), s.each("discount", read_discount));
     s.finish();
     (found.nodes, found.fees, found.traffic, found.discounts) = (nodes?, fees?, traffic?, discounts?);
+    found.deploy = deploy?;
     found.server = server.map_or(Some(None), |server| server.map(Some))?;
     found.name = name?;
     Some(found)
-}
-
-/// Machines of one role, which is this one where there is only one to have.
-pub(super) fn read_node(s: &Section<'_>, only: Option<&str>) -> Option<Node> {
-    let role = only.map_or_else(|| s.required_text("role", "\"mysql\"").map(|role| role.value), |role| Some(role.to_owned()));
-    let instance = s.required_text("instance", "\"c6g.2xlarge\"");
-    let count = s.count("count", 1..=MANY).unwrap_or(1);
-    let zones = s.count("zones", 1..=MANY);
-    if zones.is_some_and(|zones| zones > count) {
-        let message = format!("`zones` is {}, and there are {count} machines", zones.unwrap_or_default());
-        s.report("zones", message, "give at most one zone for each machine, or raise `count`");
-    }
-    let zone = s.text("zone").map(|zone| zone.value);
-    let priced = s.boolean("priced").is_none_or(|v| v.value);
-    let payment = read_payment(s);
-    let mut volumes: Vec<Option<Volume>> = s.table("volume").iter().map(read_volume).collect();
-    volumes.extend(s.tables("volumes").iter().map(read_volume));
-    s.finish();
-    let volumes = volumes.into_iter().collect::<Option<_>>()?;
-    let (role, instance, line) = (role?, instance?.value, s.line());
-    Some(Node { role, instance, machine: None, count, zones, zone, priced, payment, volumes, line })
-}
-
-fn read_volume(s: &Section<'_>) -> Option<Volume> {
-    let kind = s.required_text("kind", "\"gp3\"");
-    let size_gb = s.required_int("size_gb", 1..=MANY, "1000");
-    let iops = s.count("iops", 1..=10 * MANY);
-    let throughput_mib_s = s.count("throughput_mib_s", 1..=MANY);
-    let daily_snapshots = word(s, "snapshots", &[("daily", true), ("none", false)]).unwrap_or(false);
-    let usd_per_month = s.usd("usd_per_month").map(|p| p.value);
-    let count = s.count("count", 1..=1000).unwrap_or(1);
-    let daily_change_gb = s.count("daily_change_gb", 0..=MANY).unwrap_or(0);
-    s.finish();
-    let (kind, size_gb, included, line) = (kind?.value, size_gb?.value as u32, None, s.line());
-    Some(Volume { kind, size_gb, included, iops, throughput_mib_s, usd_per_month, count, daily_snapshots, daily_change_gb, line })
 }
 
 fn read_workload(s: &Section<'_>, kinds: &Kinds, measures: bool) -> Option<(WorkloadSpec, Own)> {
