@@ -31,4 +31,5 @@
 //! Place on the floor plan: floor 4 in time (manifests of deployments). It stands on no other crate of perbuck; `lab` starts what it
 //! describes.
 
+pub mod kubernetes;
 pub mod local;
