@@ -6,6 +6,7 @@
 mod agent;
 mod audit;
 mod build;
+mod deployed;
 mod flag;
 mod imported;
 mod measured;
@@ -30,6 +31,7 @@ use crate::units::{Seed, total};
 pub use agent::{AgentRecord, Distance, STARTS_TOGETHER_NS, starts_apart_ns};
 pub use audit::{AuditValue, Judgement};
 pub use build::Build;
+pub use deployed::{Deployed, DeployedNode, DeployedPod, DeployedVolume};
 pub use flag::Flag;
 pub use imported::Imported;
 pub use measured::{
@@ -207,6 +209,9 @@ pub struct TargetRecord {
     /// has no SQL, and in records of older versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub distance: Option<Distance>,
+    /// What ran on its Kubernetes cluster before the trial; absent where perbuck deployed none, and in records of older versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deployed: Option<Deployed>,
 }
 
 /// The machine that ran perbuck.

@@ -55,6 +55,45 @@ fn emulated_host() -> HostRecord {
     }
 }
 
+fn example_deployed() -> Deployed {
+    Deployed {
+        cluster: "perbuck-arm-value-eks".into(),
+        kubernetes: "v1.33.5".into(),
+        nodes: vec![DeployedNode {
+            name: "ip-10-0-1-1".into(),
+            role: "tikv".into(),
+            instance: "r8g.2xlarge".into(),
+            arch: "aarch64".into(),
+            zone: "us-east-1a".into(),
+            kernel: "6.12.40".into(),
+            allocatable_cpu_m: 7910,
+            allocatable_bytes: 60 << 30,
+            created_unix_s: 1_800_000_000,
+        }],
+        pods: vec![DeployedPod {
+            name: "tidb-tikv-0".into(),
+            role: "tikv".into(),
+            node: "ip-10-0-1-1".into(),
+            ready: true,
+            cpu_m: 7600,
+            memory_bytes: 58 << 30,
+            restarts: 0,
+            image: "pingcap/tikv:v8.5.3".into(),
+            digest: "sha256:0123".into(),
+        }],
+        volumes: vec![DeployedVolume {
+            claim: "tikv-tidb-tikv-0".into(),
+            role: "tikv".into(),
+            class: "perbuck-arm-value-arm-tikv".into(),
+            kind: "gp3".into(),
+            size_gib: 1000,
+            iops: Some(6000),
+            throughput_mib_s: Some(500),
+            created_unix_s: 1_800_000_100,
+        }],
+    }
+}
+
 fn example_flags() -> Vec<Flag> {
     vec![
         Flag::Emulated { emulator: "qemu-user".into() },
@@ -67,6 +106,7 @@ fn example_flags() -> Vec<Flag> {
         Flag::WrongRows { missing: 1, wrong: 2 },
         Flag::FunctionalServer { why: "its store is for tests".into() },
         Flag::AgentsApart { apart_us: 2500 },
+        Flag::PodsChanged { changes: vec!["pod tikv-0 restarted 1 times".into()] },
         Flag::UnevenServers { statements: vec![80, 20] },
         Flag::ClusterChanged { changes: BTreeMap::from([("leaders_moved".into(), 3)]) },
     ]
@@ -113,6 +153,7 @@ fn example_target() -> TargetRecord {
         }),
         // The agent has its own.
         distance: None,
+        deployed: Some(example_deployed()),
     }
 }
 

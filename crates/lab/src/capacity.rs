@@ -207,7 +207,7 @@ fn search(
     if let Some(fleet) = fleet.as_ref() {
         fleet.prepare((inputs, Load { connections, threads }), &servers, &passwords, progress)?;
     }
-    let context = Context { study: &inputs.study, fingerprint, host: &host, fleet: fleet.as_ref() };
+    let context = Context { study: &inputs.study, fingerprint, host: &host, fleet: fleet.as_ref(), deployment: None };
     let mut session = Session::start(inputs, context, (&stages, servers), store.root(), stop, progress)?;
     let searched = Searches { terms, store, id: store.id()?, progress: &mut *progress }.run(&mut session, hunts);
     session.end(searched, progress)

@@ -154,6 +154,11 @@ impl LabError {
         if self.help.is_empty() { Self { help: help.to_owned(), cause: None, ..self } } else { self }
     }
 
+    /// The same with something else that is known of it.
+    pub(crate) fn and_also(self, known: &str) -> Self {
+        Self { message: format!("{}; {known}", self.message), ..self }
+    }
+
     /// The same, where it has no way out of its own: the data are to be loaded again.
     pub(crate) fn or_reload(self) -> Self {
         let cause = if self.help.is_empty() { Some(Cause::NoTable) } else { self.cause };

@@ -1,5 +1,6 @@
 //! What a study needs from outside its own file: prices, targets and workload parameters, all checked at once.
 
+use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
@@ -9,6 +10,7 @@ use perbuck_core::run_record::arch;
 use perbuck_core::study::{CsvRow, Study};
 use perbuck_core::toml_reader::{self, TomlFile};
 use perbuck_database::registry::AnyTarget;
+use perbuck_database::secret::Secret;
 use perbuck_prices::Snapshot;
 use perbuck_workloads::Plan;
 
@@ -46,6 +48,8 @@ pub struct Inputs {
     pub plans: Vec<Plan>,
     /// The benchmarks that there are.
     pub registry: Registry,
+    /// Passwords that perbuck made itself, by contender.
+    pub(crate) passwords: BTreeMap<String, Secret>,
 }
 
 /// Reads and checks a study; `targets` are in place of those of its contenders, and `prices` of the snapshot that it names.
@@ -98,6 +102,7 @@ fn own_checks(file: &str, text: &str, study: &Study) -> Result<(), Vec<Problem>>
         let help = "correct `arch` or `instance`; a contender with machines of both has no `arch`".to_owned();
         problems.push(Problem { file: file.to_owned(), line: node.line, message, help });
     }
+    problems.extend(perbuck_deploy::kubernetes::Plan::of(study, file).err().into_iter().flatten());
     if study.published.is_some() {
         return if problems.is_empty() { Ok(()) } else { Err(problems) };
     }
@@ -330,7 +335,7 @@ fn check_with(
     }
     let mut problems = check.problems;
     if problems.is_empty() {
-        return Ok(Inputs { study, name: name.to_owned(), text, prices, bills, lists, targets, plans, registry });
+        return Ok(Inputs { study, name: name.to_owned(), text, prices, bills, lists, targets, plans, registry, passwords: BTreeMap::new() });
     }
     problems.sort_by_key(|p| p.line);
     Err(problems)

@@ -21,6 +21,7 @@ mod cpu_sampler;
 pub mod csv;
 pub mod data;
 pub mod databases;
+pub mod deploy;
 mod distance;
 pub mod error;
 pub mod estimate;

@@ -9,6 +9,7 @@ use perbuck_core::run_record::{Flag, RunRecord};
 use perbuck_core::study::{Factor, Study};
 use perbuck_load::stop::StopToken;
 
+use crate::deploy::{Consent, Deployment, Driven};
 use crate::error::{ErrorKind, LabError};
 use crate::estimate::{Ahead, Estimate, TimeLeft, length};
 use crate::fleet::{Fleet, FleetOptions, Load};
@@ -41,6 +42,8 @@ pub struct RunOptions {
     pub fleet: Option<FleetOptions>,
     /// How a password is asked for that no variable and no file holds; `None` asks for none.
     pub ask_password: Option<AskPassword>,
+    /// How the user is asked whether to deploy for money; `None` asks nobody.
+    pub consent: Option<Consent>,
 }
 
 /// Runs everything of a study that is not on disk yet, or of one of its deployments; returns its results folder.
@@ -81,19 +84,40 @@ fn whole(inputs: &Inputs, options: &RunOptions, progress: &mut dyn Progress, sto
         progress.line(&format!("{on_disk} of {} trials are on disk; going on with the others", plan.len()));
     }
     planned::reads_after_writes(inputs, &plan).iter().for_each(|line| progress.alert(line));
-    let (host, id) = (perbuck_observe::host(), store.id()?);
+    let on_disk = (plan.len(), on_disk);
+    let Some(driven) = Driven::of(inputs, options, progress, stop)? else {
+        measured((inputs, None), options, (&store, looks), on_disk, &missing, progress, stop)?;
+        return Ok(store.root().to_owned());
+    };
+    let on = (&driven.inputs, Some(&driven.deployment));
+    let done = measured(on, &driven.options, (&store, looks), on_disk, &missing, progress, stop);
+    driven.end(done, progress, stop)?;
+    Ok(store.root().to_owned())
+}
+
+/// Runs these trials, and checks the data after the last.
+fn measured(
+    (inputs, deployment): (&Inputs, Option<&Deployment<'_>>),
+    options: &RunOptions,
+    (store, looks): (&Store, Looks<'_>),
+    (of, on_disk): (usize, usize),
+    missing: &[(usize, &TrialKey)],
+    progress: &mut dyn Progress,
+    stop: &StopToken,
+) -> Result<(), LabError> {
+    let (host, id, fingerprint) = (perbuck_observe::host(), store.id()?, inputs.study.fingerprint());
     let (mut live, time) = (Live::new(store.root()), TimeLeft::new(Estimate::of(inputs)));
-    live.say(Event::Began { trials: plan.len(), on_disk });
+    live.say(Event::Began { trials: of, on_disk });
     let (ensured, told, began) = (BTreeSet::new(), BTreeSet::new(), Instant::now());
     let left = Ahead::of(&inputs.study, missing.iter().map(|(_, key)| *key));
-    let mut run = Run { store: &store, id, of: plan.len(), looks, left, ensured, told, progress, live, time, began };
+    let mut run = Run { store, id, of, looks, left, ensured, told, progress, live, time, began };
     // Where nothing is missing, the data are still to be checked.
     let mut deployments: Vec<&[(usize, &TrialKey)]> = missing.chunk_by(|a, b| a.1.deployment() == b.1.deployment()).collect();
     if deployments.is_empty() {
         deployments.push(&[]);
     }
     run.live.say(Event::Doing { text: "looking at the servers".to_owned() });
-    let fleet = gathered((options, &inputs.study), &missing, stop)?;
+    let fleet = gathered((options, &inputs.study), missing, stop)?;
     let passwords = stage::passwords(inputs, options.ask_password)?;
     let request = preflight::Request::of_trials(inputs, store.root(), fleet.is_some());
     let most = Load { connections: request.connections, threads: request.threads };
@@ -111,14 +135,13 @@ fn whole(inputs: &Inputs, options: &RunOptions, progress: &mut dyn Progress, sto
         if let Some(fleet) = fleet.as_ref() {
             fleet.prepare((inputs, most), &servers, &passwords, run.progress)?;
         }
-        let context = Context { study: &inputs.study, fingerprint: &fingerprint, host: &host, fleet: fleet.as_ref() };
+        let context = Context { study: &inputs.study, fingerprint: &fingerprint, host: &host, fleet: fleet.as_ref(), deployment };
         let mut session = Session::start(inputs, context, (&stages, servers), store.root(), stop, run.progress)?;
         let measured = run.measure(&mut session, missing);
         session.end(measured, run.progress)?;
         run.check(&session)?;
     }
-    store.mark_checked()?;
-    Ok(store.root().to_owned())
+    store.mark_checked()
 }
 
 /// The agents that are to apply these trials, if any.
@@ -292,6 +315,7 @@ impl Run<'_> {
             let given_up = match (self.trial(session, stage, key, position), session.context.fleet) {
                 // There is no record of it: a part of what was done is not known.
                 (Err(lost), Some(fleet)) if lost.kind() == ErrorKind::AgentLost => {
+                    let lost = session.context.deployment.map_or(lost, |deployment| deployment.explain(lost));
                     self.progress.alert(&format!("void, and measured again: {lost}"));
                     fleet.regroup(session.stop, self.progress)?;
                     lost

@@ -12,6 +12,7 @@ use perbuck_core::run_record::RunRecord;
 use perbuck_core::study::Study;
 use perbuck_report::markdown;
 
+use crate::deploy::STATE_FILE;
 use crate::error::LabError;
 use crate::folder::{self, has_file, sync};
 use crate::globals::SETTINGS_FILE;
@@ -35,8 +36,8 @@ const ID_FILE: &str = "id";
 const LOCK_FILE: &str = ".lock";
 /// The names in a results folder that are perbuck's own, but for those that start with a dot and those of a report
 /// ([`Format::ALL`]): a contender has a folder beside them. That of the searches is shared: its trials lie deeper.
-const OWN_NAMES: [&str; 8] =
-    [STUDY_FILE, PRICES_FILE, FINGERPRINT_FILE, CHECKED_FILE, ID_FILE, LIVE_FILE, SETTINGS_FILE, markdown::FIGURES];
+const OWN_NAMES: [&str; 9] =
+    [STUDY_FILE, PRICES_FILE, FINGERPRINT_FILE, CHECKED_FILE, ID_FILE, LIVE_FILE, SETTINGS_FILE, STATE_FILE, markdown::FIGURES];
 /// The folders beside those of studies that the commands `sysbench`, `tpcc` and `ycsb` fill with studies of their own.
 const OWN_STUDIES: [&str; 3] = ["sysbench", "tpcc", "ycsb"];
 /// Keys that a message names, at most.

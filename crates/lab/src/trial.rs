@@ -42,6 +42,8 @@ pub struct Context<'a> {
     pub host: &'a HostRecord,
     /// The agents that apply the load; `None` where this process does.
     pub fleet: Option<&'a Fleet>,
+    /// The clusters that it runs on, where perbuck deployed them.
+    pub deployment: Option<&'a Deployment<'a>>,
 }
 
 /// One trial to run.
@@ -154,6 +156,18 @@ pub(crate) fn run(
     run_watched(context, task, stop, &mut Seconds(second)).map(|(record, _)| record).map_err(failed)
 }
 
+/// What runs on the cluster of a trial's contender now; `None` where perbuck deployed none.
+fn deployed(context: &Context<'_>, task: &Task<'_>) -> Result<Option<Deployed>, LabError> {
+    context.deployment.map_or(Ok(None), |deployment| deployment.look(&task.key.contender))
+}
+
+/// Whether a pod moved, or started again, within the trial.
+fn pods_changed(context: &Context<'_>, task: &Task<'_>, before: Option<&Deployed>) -> Result<Option<Flag>, LabError> {
+    let Some((before, after)) = before.zip(deployed(context, task)?) else { return Ok(None) };
+    let changes = deployed_changes(before, &after);
+    Ok((!changes.is_empty()).then_some(Flag::PodsChanged { changes }))
+}
+
 /// Runs a trial that is observed; returns its record and what the record does not hold.
 ///
 /// # Errors
@@ -168,6 +182,7 @@ pub fn run_watched(
     let facts = task.stage.server.facts()?;
     task.stage.has_transactions(&facts)?;
     let distance = if context.fleet.is_none() { distance::measured(task.stage)? } else { None };
+    let deployed = deployed(context, &task)?;
     let before = task.stage.server.counters()?;
     let work_before = task.stage.server.work()?;
     let text_before = task.stage.server.text_fallbacks();
@@ -195,9 +210,10 @@ pub fn run_watched(
     let audit = task.stage.trials.audit(&outcome.measured)?;
     let changes = differences(&before, &after, load_ns);
     flags.extend(flags::cluster_changed(&changes).into_iter().chain(flags::uneven_servers(&changes)));
+    flags.extend(pods_changed(context, &task, deployed.as_ref())?);
     let (observed, build) = (task.stage.observed(&facts, context.host), task.stage.has_build(&facts)?);
     let target =
-        TargetRecord { work: Some(work), observed, build, distance, ..target_record(task.stage, &facts, changes, server_cpu_ns) };
+        TargetRecord { work: Some(work), observed, build, distance, deployed, ..target_record(task.stage, &facts, changes, server_cpu_ns) };
     let record = RunRecord {
         schema: RECORD_SCHEMA,
         perbuck: env!("CARGO_PKG_VERSION").to_owned(),
@@ -376,5 +392,6 @@ fn target_record(
         observed: Vec::new(),
         build: None,
         distance: None,
+        deployed: None,
     }
 }

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use super::Remark;
+use super::{Remark, deployed_otherwise};
 use crate::run_record::{Observed, RunRecord, arch, machine_text};
 use crate::study::{Contender, Machine, Node, Study};
 
@@ -90,7 +90,12 @@ pub fn declares_machine(study: &Study, contender: &str) -> bool {
 pub fn other_machines(study: &Study, records: &[RunRecord]) -> Vec<Remark> {
     let mut found: BTreeMap<String, Remark> = BTreeMap::new();
     for record in records {
-        let Some(text) = other_machine(study, &record.key.contender, &record.target.observed) else { continue };
+        let of_cluster = record.target.deployed.iter().flat_map(|seen| deployed_otherwise(study, &record.key.contender, seen));
+        let all = other_machine(study, &record.key.contender, &record.target.observed).into_iter().chain(of_cluster);
+        let text = all.collect::<Vec<_>>().join("; ");
+        if text.is_empty() {
+            continue;
+        }
         let first = || Remark { text: text.clone(), flag: None, trials: 0, example: record.key.path() };
         found.entry(text.clone()).or_insert_with(first).trials += 1;
     }
@@ -110,7 +115,7 @@ pub(super) fn remarks(study: &Study, records: &[RunRecord]) -> Vec<Remark> {
 }
 
 /// The contender whose machines count: a control runs on those of what it repeats.
-fn declared<'s>(study: &'s Study, contender: &str) -> Option<&'s Contender> {
+pub(super) fn declared<'s>(study: &'s Study, contender: &str) -> Option<&'s Contender> {
     let own = study.contender(contender)?;
     own.control_of.as_deref().map_or(Some(own), |of| study.contender(of))
 }

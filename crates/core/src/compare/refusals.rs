@@ -124,6 +124,11 @@ fn machines(r: &RunRecord) -> BTreeSet<(&String, &String, u32)> {
     of_clients(r, |h| (&h.arch, &h.cpu_model, h.cpus))
 }
 
+/// Where its pods ran, and from which images.
+fn pods(r: &RunRecord) -> Option<Vec<(&String, &String, &String)>> {
+    r.target.deployed.as_ref().map(|of| of.pods.iter().map(|pod| (&pod.name, &pod.node, &pod.digest)).collect())
+}
+
 /// What is not the same for two trials of one contender and workload, in words.
 fn differences(a: &RunRecord, b: &RunRecord) -> Vec<&'static str> {
     // Of a record of an older version, or a server out of sight, no build is known.
@@ -135,6 +140,7 @@ fn differences(a: &RunRecord, b: &RunRecord) -> Vec<&'static str> {
         (machines(a) != machines(b), "the machine of the client"),
         (a.agents.len() != b.agents.len(), "the number of agents"),
         (a.perbuck != b.perbuck, "the version of perbuck"),
+        (pods(a) != pods(b), "the nodes or the images of its pods"),
         (a.workload.data_fingerprint != b.workload.data_fingerprint, "their data"),
     ];
     checks.into_iter().filter(|(differs, _)| *differs).map(|(_, what)| what).collect()
@@ -162,6 +168,7 @@ fn remark_group(flag: &Flag) -> String {
         Flag::Unsettled { .. } => "the throughput had not settled".to_owned(),
         Flag::UnevenServers { .. } => "the servers had uneven shares of the statements".to_owned(),
         Flag::ClusterChanged { .. } => "regions or leaders of the cluster moved, split, or writes were stalled".to_owned(),
+        Flag::PodsChanged { .. } => "pods of the system under test moved or started again within a trial".to_owned(),
         Flag::AgentsApart { .. } => "the agents may have started more than 2 ms apart".to_owned(),
         Flag::LittlesLaw { .. } => "Little's law fails: the numbers do not account for all connections".to_owned(),
     }

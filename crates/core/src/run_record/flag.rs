@@ -57,6 +57,11 @@ pub enum Flag {
         /// Due, and not started or not ended when the window closed.
         unfinished: u64,
     },
+    /// Pods of the system under test moved, or started again, within the trial.
+    PodsChanged {
+        /// What changed, each in words.
+        changes: Vec<String>,
+    },
     /// Closed loop: a transaction that was in flight at the end of the window had run for much longer by then than any that was
     /// completed in it, so that percentiles and maximum leave the longest out.
     StillRunning {
@@ -189,6 +194,7 @@ impl Flag {
                 let shares: Vec<String> = statements.iter().map(|n| format!("{:.0}", *n as f64 * 100.0 / all)).collect();
                 format!("the servers had uneven shares of the statements: {} %", shares.join(" : "))
             }
+            Self::PodsChanged { changes } => format!("the cluster changed within the trial: {}", changes.join(", ")),
             Self::AgentsApart { apart_us } => {
                 format!("the agents may have started {:.1} ms apart", *apart_us as f64 / 1000.0)
             }
@@ -219,6 +225,7 @@ impl Flag {
             | Self::ClusterChanged { .. }
             | Self::UnevenServers { .. }
             | Self::AgentsApart { .. }
+            | Self::PodsChanged { .. }
             | Self::LittlesLaw { .. } => None,
         }
     }

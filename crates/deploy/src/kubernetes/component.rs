@@ -89,6 +89,24 @@ impl Kind {
         self.components().iter().copied().find(|component| component.role() == role)
     }
 
+    /// The target of its servers at these addresses, as a study writes it.
+    pub fn target(self, hosts: &str) -> String {
+        match self {
+            Self::Tidb => format!("tidb://root@{hosts}/test"),
+            Self::Mysql => format!("mysql://root@{hosts}/perbuck"),
+            Self::Postgres => format!("postgres://postgres@{hosts}/perbuck"),
+        }
+    }
+
+    /// The secret of its administrator's password, with its key; TiDB's root begins without one.
+    pub fn password_secret(self) -> Option<(&'static str, &'static str)> {
+        match self {
+            Self::Tidb => None,
+            Self::Mysql => Some(("mysql-root", "password")),
+            Self::Postgres => Some(("postgres-root", "password")),
+        }
+    }
+
     /// The component that clients connect to.
     pub fn entrance(self) -> Component {
         match self {

@@ -112,6 +112,13 @@ pub struct System {
     pub line: usize,
 }
 
+impl Group {
+    /// Whether only its own pods come to its machines.
+    pub fn is_tainted(&self) -> bool {
+        self.role != ADMIN
+    }
+}
+
 impl Cluster {
     /// The groups of a system, one for each component.
     pub fn groups_of<'a>(&'a self, system: &'a System) -> impl Iterator<Item = (Component, &'a Group)> {
@@ -141,7 +148,7 @@ impl Plan {
     /// Every contender that cannot be deployed as it stands, with its line and the way out.
     pub fn of(study: &Study, file: &str) -> Result<Option<Self>, Vec<Problem>> {
         let deployed: Vec<(&Contender, &DeploySpec)> =
-            study.contenders.iter().filter(|c| c.control_of.is_none()).filter_map(|c| Some((c, c.deploy.as_ref()?))).collect();
+            study.contenders.iter().filter(|c| c.control_of.is_none() && c.target.is_none()).filter_map(|c| Some((c, c.deploy.as_ref()?))).collect();
         if deployed.is_empty() {
             return Ok(None);
         }

@@ -271,6 +271,7 @@ pub fn record(study: &Study, key: &TrialKey, position: u32) -> RunRecord {
             observed: Vec::new(),
             build: None,
             distance: None,
+            deployed: None,
         },
         host: host(),
         measured: Measured {

@@ -1,0 +1,114 @@
+//! Nodes of a cluster that exists: perbuck marks those that a study runs on, and takes the marks off at its end.
+
+use std::collections::BTreeMap;
+
+use perbuck_deploy::kubernetes::{Group, label};
+use serde_json::{Value, json};
+
+use super::cluster::{MANAGER, Reached, kind, told};
+use super::facts::{at, name, node, text};
+use crate::error::{ErrorKind, LabError};
+use crate::progress::Progress;
+
+/// Names that a message shows, at most.
+const NAMES_SHOWN: usize = 8;
+
+/// Marks as many free nodes as each group has machines; those that are marked already stay.
+///
+/// # Errors
+/// Too few nodes of a type are free.
+pub(super) fn claim(reached: &Reached<'_>, id: &str, progress: &mut dyn Progress) -> Result<(), LabError> {
+    let nodes = reached.list(("v1", "Node"), None, "")?;
+    let marked: BTreeMap<&str, &Value> = nodes.iter().filter(|n| !study_of(n).is_empty()).map(|n| (name(n), n)).collect();
+    let mut free: Vec<&Value> = nodes.iter().filter(|n| !marked.contains_key(name(n)) && is_usable(n)).collect();
+    free.sort_by_key(|n| name(n));
+    let mut taken: Vec<(&Group, &Value)> = Vec::new();
+    for group in &reached.rendered.cluster.groups {
+        let own = |n: &&&Value| study_of(n) == reached.rendered.study && is_of(n, group);
+        let have = marked.values().filter(own).count();
+        let fits = |n: &&Value| fits(n, group);
+        let wanted = (group.count as usize).saturating_sub(have);
+        let chosen: Vec<&Value> = free.iter().copied().filter(fits).take(wanted).collect();
+        if chosen.len() < wanted {
+            return Err(too_few(group, wanted, &nodes));
+        }
+        free.retain(|n| !chosen.iter().any(|c| name(c) == name(n)));
+        taken.extend(chosen.into_iter().map(|n| (group, n)));
+    }
+    for (group, of) in taken {
+        progress.detail(&format!("node {} is for {}", name(of), group.name));
+        reached.api.apply(&mark(reached, group, name(of), id), MANAGER).map_err(told)?;
+    }
+    Ok(())
+}
+
+/// Takes the marks of this study off all nodes.
+pub(super) fn release(reached: &Reached<'_>) -> Result<(), LabError> {
+    for of in reached.nodes()? {
+        // An object without fields gives back those that its manager has set.
+        let bare = json!({ "apiVersion": "v1", "kind": "Node", "metadata": { "name": name(&of) } });
+        reached.api.apply(&bare, MANAGER).map_err(told)?;
+    }
+    Ok(())
+}
+
+fn mark(reached: &Reached<'_>, group: &Group, name: &str, id: &str) -> Value {
+    let mut labels = BTreeMap::from([(label::STUDY, reached.rendered.study.as_str()), (label::ROLE, group.role.as_str())]);
+    if let Some(contender) = &group.contender {
+        labels.insert(label::CONTENDER, contender);
+    }
+    let mut object = json!({
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": { "name": name, "labels": labels, "annotations": { super::cluster::ID: id } },
+    });
+    if group.is_tainted() {
+        object["spec"] = json!({ "taints": [{ "key": label::ROLE, "value": group.role, "effect": "NoSchedule" }] });
+    }
+    object
+}
+
+fn study_of(of: &Value) -> &str {
+    text(of, &["metadata", "labels", label::STUDY])
+}
+
+/// Whether a marked node is one of a group.
+fn is_of(of: &Value, group: &Group) -> bool {
+    let labels = |key: &str| text(of, &["metadata", "labels", key]);
+    labels(label::ROLE) == group.role && labels(label::CONTENDER) == group.contender.as_deref().unwrap_or_default()
+}
+
+/// Whether pods may come to a node.
+fn is_usable(of: &Value) -> bool {
+    let conditions = at(of, &["status", "conditions"]).as_array().map_or(&[][..], Vec::as_slice);
+    let ready = conditions.iter().any(|c| text(c, &["type"]) == "Ready" && text(c, &["status"]) == "True");
+    let tainted = at(of, &["spec", "taints"]).as_array().is_some_and(|taints| !taints.is_empty());
+    ready && !tainted && of["spec"]["unschedulable"].as_bool() != Some(true)
+}
+
+/// Whether a node is such a machine, in such a zone.
+fn fits(of: &Value, group: &Group) -> bool {
+    let node = node(of);
+    node.instance == group.instance && node.arch == group.machine.arch && (group.zones.is_empty() || group.zones.contains(&node.zone))
+}
+
+fn too_few(group: &Group, wanted: usize, nodes: &[Value]) -> LabError {
+    let near: Vec<String> = nodes
+        .iter()
+        .filter(|n| node(n).instance == group.instance)
+        .take(NAMES_SHOWN)
+        .map(|n| {
+            let of = study_of(n);
+            let why = match () {
+                () if !of.is_empty() => format!("has the study {of}"),
+                () if !is_usable(n) => "is tainted or not ready".to_owned(),
+                () if !fits(n, group) => format!("is in {}", node(n).zone),
+                () => "is free".to_owned(),
+            };
+            format!("{} {why}", name(n))
+        })
+        .collect();
+    let near = if near.is_empty() { "none is there".to_owned() } else { near.join(", ") };
+    let message = format!("{} needs {wanted} more nodes of {}: {near}", group.name, group.instance);
+    LabError::new(ErrorKind::Target, message, "add such nodes to the cluster, or correct `instance` and `count` of the `node`")
+}

@@ -1,0 +1,191 @@
+//! One cluster of a deployment: made where perbuck makes it, reached by its API server, and what lies on it.
+
+use std::path::{Path, PathBuf};
+
+use perbuck_core::run_record::Deployed;
+use perbuck_core::study::Provider;
+use perbuck_deploy::kubernetes::render::{Create, Rendered};
+use perbuck_deploy::kubernetes::{System, label};
+use perbuck_kubernetes::{Api, ApiError, Context, Kind};
+use perbuck_load::stop::StopToken;
+use serde_json::Value;
+
+use super::facts;
+use super::tool::Tool;
+use crate::error::{ErrorKind, LabError};
+use crate::progress::Progress;
+use crate::store::replace;
+
+/// Who owns what perbuck applies.
+pub(super) const MANAGER: &str = "perbuck";
+/// The annotation that tells the objects of one deployment from those of another.
+pub(super) const ID: &str = "perbuck/id";
+
+/// eksctl from here has pod identities and AmazonLinux2023; gcloud from here has `--workload-pool`.
+const EKSCTL: (u32, u32) = (0, 190);
+const GCLOUD: (u32, u32) = (450, 0);
+
+/// A cluster that is reached.
+pub(super) struct Reached<'r> {
+    pub(super) rendered: &'r Rendered,
+    pub(super) api: Api,
+    /// The version of its API server.
+    pub(super) version: String,
+}
+
+/// An error of the API as one of this library.
+pub(super) fn told(error: ApiError) -> LabError {
+    LabError::new(ErrorKind::Target, error.to_string(), error.help)
+}
+
+/// A kind of the API's own.
+pub(super) fn kind(api_version: &str, kind: &str) -> Kind {
+    Kind { api_version: api_version.to_owned(), kind: kind.to_owned() }
+}
+
+/// Where the credentials of a cluster that perbuck makes lie: commands of the provider, and no secret.
+fn kubeconfig(root: &Path, rendered: &Rendered) -> PathBuf {
+    root.join(format!("deployment-{}.kubeconfig", rendered.cluster.name))
+}
+
+/// The tool that makes a cluster; `None` for one that exists.
+fn tool(rendered: &Rendered) -> Result<Option<Tool>, LabError> {
+    match rendered.create {
+        Create::Exists => Ok(None),
+        Create::Eksctl(_) => Tool::find("eksctl", &["version"], EKSCTL).map(Some),
+        Create::Gcloud { .. } => Tool::find("gcloud", &["version"], GCLOUD).map(Some),
+    }
+}
+
+/// Makes sure that the tools of all clusters are there.
+///
+/// # Errors
+/// One that is not.
+pub(super) fn check_tools(all: &[Rendered]) -> Result<(), LabError> {
+    all.iter().try_for_each(|rendered| tool(rendered).map(drop))
+}
+
+/// Makes a cluster, or what is missing of it. One that exists is left as it is.
+///
+/// # Errors
+/// The tool fails, or a request to stop.
+pub(super) fn make(rendered: &Rendered, root: &Path, progress: &mut dyn Progress, stop: &StopToken) -> Result<(), LabError> {
+    let Some(tool) = tool(rendered)? else { return Ok(()) };
+    let (cluster, own) = (&rendered.cluster, kubeconfig(root, rendered));
+    let mut run = |words: &[&str]| tool.run(words, Some(&own), progress, stop);
+    match &rendered.create {
+        Create::Exists => {}
+        Create::Eksctl(config) => {
+            let file = root.join(format!("deployment-{}.yaml", cluster.name));
+            replace(&file, &config.yaml())?;
+            let (file, region) = (file.display().to_string(), cluster.region.clone().unwrap_or_default());
+            let there = run(&["get", "cluster", "--name", &cluster.name, "--region", &region]).is_ok();
+            if there {
+                // What an interrupted call left out; both leave alone what is there.
+                run(&["create", "nodegroup", "-f", &file])?;
+                run(&["create", "addon", "-f", &file])?;
+            } else if stop.requested() {
+                return Err(LabError::interrupted());
+            } else {
+                run(&["create", "cluster", "-f", &file, "--write-kubeconfig=false"])?;
+            }
+            let path = own.display().to_string();
+            tool.run(&["utils", "write-kubeconfig", "--cluster", &cluster.name, "--region", &region, "--kubeconfig", &path], None, progress, stop)?;
+        }
+        Create::Gcloud { up, .. } => {
+            for step in up {
+                let words: Vec<&str> = step.words.iter().skip(1).map(String::as_str).collect();
+                if !is_there(&tool, &words, progress, stop)? {
+                    tool.run(&words, Some(&own), progress, stop)?;
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Whether what a `gcloud … create` makes is there already: `describe` takes the same words up to its first option, and where it is.
+fn is_there(tool: &Tool, words: &[&str], progress: &mut dyn Progress, stop: &StopToken) -> Result<bool, LabError> {
+    let Some(at) = words.iter().position(|word| *word == "create") else { return Ok(false) };
+    let places = ["--cluster", "--zone", "--region", "--location", "--project"];
+    let described = words.iter().enumerate().filter_map(|(n, word)| match n {
+        _ if n == at => Some("describe"),
+        _ if n < at || n == at + 1 => Some(*word),
+        _ => places.iter().any(|place| word.starts_with(&format!("{place}="))).then_some(*word),
+    });
+    let there = tool.run(&described.collect::<Vec<_>>(), None, progress, stop).is_ok();
+    if stop.requested() { Err(LabError::interrupted()) } else { Ok(there) }
+}
+
+/// Ends a cluster that perbuck made, with everything of it.
+///
+/// # Errors
+/// The tool fails, or a request to stop.
+pub(super) fn unmake(rendered: &Rendered, root: &Path, progress: &mut dyn Progress, stop: &StopToken) -> Result<(), LabError> {
+    let Some(tool) = tool(rendered)? else { return Ok(()) };
+    let (cluster, own) = (&rendered.cluster, kubeconfig(root, rendered));
+    match &rendered.create {
+        Create::Exists => {}
+        Create::Eksctl(_) => {
+            let region = cluster.region.clone().unwrap_or_default();
+            let words = ["delete", "cluster", "--name", &cluster.name, "--region", &region, "--wait", "--disable-nodegroup-eviction"];
+            tool.run(&words, Some(&own), progress, stop)?;
+        }
+        Create::Gcloud { down, .. } => {
+            for step in down {
+                let words: Vec<&str> = step.words.iter().skip(1).map(String::as_str).collect();
+                tool.run(&words, Some(&own), progress, stop)?;
+            }
+        }
+    }
+    crate::folder::remove(&own).map_err(LabError::of_file("remove", &own))
+}
+
+/// Reaches the API server of a cluster.
+///
+/// # Errors
+/// It does not answer, or is of another version than the study says.
+pub(super) fn reach<'r>(rendered: &'r Rendered, root: &Path) -> Result<Reached<'r>, LabError> {
+    let cluster = &rendered.cluster;
+    let own = (cluster.provider != Provider::Kubernetes).then(|| kubeconfig(root, rendered));
+    let api = Api::connect(&Context { kubeconfig: own, name: cluster.context.clone() }).map_err(told)?;
+    let version = api.server_version().map_err(told)?;
+    let wanted = cluster.kubernetes.trim_start_matches('v');
+    let found = version.trim_start_matches('v');
+    let fits = found == wanted || found.strip_prefix(wanted).is_some_and(|rest| rest.starts_with(['.', '-', '+']));
+    if !fits {
+        let message = format!("the API server of {} is {version}, and the study says Kubernetes {wanted}", cluster.name);
+        return Err(LabError::new(ErrorKind::OtherMachines, message, "correct `deploy.kubernetes`, or use another cluster"));
+    }
+    Ok(Reached { rendered, api, version })
+}
+
+impl Reached<'_> {
+    /// The selector of everything of this study.
+    pub(super) fn selector(&self) -> String {
+        format!("{}={}", label::STUDY, self.rendered.study)
+    }
+
+    pub(super) fn list(&self, of: (&str, &str), namespace: Option<&str>, selector: &str) -> Result<Vec<Value>, LabError> {
+        self.api.list(&kind(of.0, of.1), namespace, selector).map_err(told)
+    }
+
+    /// The nodes of the study.
+    pub(super) fn nodes(&self) -> Result<Vec<Value>, LabError> {
+        self.list(("v1", "Node"), None, &self.selector())
+    }
+
+    /// The pods of a namespace.
+    pub(super) fn pods(&self, namespace: &str) -> Result<Vec<Value>, LabError> {
+        self.list(("v1", "Pod"), Some(namespace), "")
+    }
+
+    /// What is there of a contender.
+    pub(super) fn deployed(&self, system: &System) -> Result<Deployed, LabError> {
+        let claims = self.list(("v1", "PersistentVolumeClaim"), Some(&system.namespace), "")?;
+        let classes = self.list(("storage.k8s.io/v1", "StorageClass"), None, &self.selector())?;
+        let (nodes, pods) = (self.nodes()?, self.pods(&system.namespace)?);
+        let of = (self.rendered.cluster.name.as_str(), self.version.as_str());
+        Ok(facts::deployed(of, system, &nodes, (&pods, &claims, &classes)))
+    }
+}

@@ -1,0 +1,250 @@
+//! A deployment around the trials of a study: up before them, its addresses and passwords for them, down after them.
+
+use std::collections::BTreeMap;
+use std::io;
+
+use perbuck_core::compare::deployed_otherwise;
+use perbuck_core::run_record::Deployed;
+use perbuck_core::study::{Attached, Study};
+use perbuck_core::units::duration_text;
+use perbuck_database::secret::Secret;
+use perbuck_deploy::kubernetes::render::AGENT;
+use perbuck_deploy::kubernetes::{System, label};
+use perbuck_fleet::Token;
+use perbuck_load::stop::StopToken;
+use serde_json::Value;
+
+use super::cluster::{Reached, kind, reach, told};
+use super::facts::{name, text, trouble};
+use super::{Deployment, cost, hourly, total};
+use crate::error::{ErrorKind, LabError};
+use crate::estimate::Estimate;
+use crate::fleet::{AgentAddress, FleetOptions};
+use crate::inputs::{self, Inputs};
+use crate::progress::Progress;
+use crate::run::RunOptions;
+
+/// Asks the user whether to spend money; the text says how much.
+pub type Consent = fn(&str) -> io::Result<bool>;
+
+/// Bringing clusters up and down takes about this long beside the trials: EKS makes a control plane in a quarter of an hour.
+const AROUND_S: u64 = 2400;
+
+/// A deployment that is up, with the study as its trials see it.
+pub(crate) struct Driven<'i> {
+    pub(crate) deployment: Deployment<'i>,
+    pub(crate) inputs: Inputs,
+    pub(crate) options: RunOptions,
+    /// Whether a user had brought it up before, and takes it down.
+    by_hand: bool,
+}
+
+impl<'i> Driven<'i> {
+    /// Brings up what a study deploys; `None` of a study that deploys nothing.
+    ///
+    /// # Errors
+    /// What [`Deployment::up`] fails by; a cluster that is not as billed; no consent.
+    pub(crate) fn of(
+        inputs: &'i Inputs,
+        options: &RunOptions,
+        progress: &mut dyn Progress,
+        stop: &StopToken,
+    ) -> Result<Option<Self>, LabError> {
+        if !deploys(&inputs.study) {
+            return Ok(None);
+        }
+        let mut deployment = Deployment::open(inputs, &options.results)?;
+        let by_hand = deployment.is_up() && deployment.state.by_hand;
+        if !deployment.is_up() {
+            consented(&deployment, options.consent)?;
+        }
+        deployment.up(progress, stop)?;
+        let brought = deployment.as_billed().and_then(|()| deployment.reachable());
+        let reachable = brought.map_err(|error| deployment.still_up(error))?;
+        let fleet = reachable.fleet.or_else(|| options.fleet.clone());
+        let driven = driven(inputs, &reachable.targets, reachable.passwords)?;
+        Ok(Some(Self { deployment, inputs: driven, options: RunOptions { fleet, ..options.clone() }, by_hand }))
+    }
+
+    /// Takes it down where the trials are done, and says what it cost; else says that it is up.
+    pub(crate) fn end<T>(mut self, done: Result<T, LabError>, progress: &mut dyn Progress, stop: &StopToken) -> Result<T, LabError> {
+        match done {
+            Ok(done) => {
+                if self.by_hand {
+                    progress.line("the clusters stay up, as `perbuck deploy up` left them; `perbuck deploy down` ends them");
+                } else {
+                    self.deployment.down(progress, stop)?;
+                }
+                progress.line(&format!("this study's clusters cost {} until now", total(&self.deployment.spent())));
+                Ok(done)
+            }
+            Err(error) => Err(self.deployment.still_up(error)),
+        }
+    }
+}
+
+/// Whether perbuck deploys any contender of a study: one whose target is given is reached where that is.
+pub fn deploys(study: &Study) -> bool {
+    study.contenders.iter().any(|c| c.deploy.is_some() && c.target.is_none())
+}
+
+/// Asks whether to spend what a deployment costs, where somebody is to be asked.
+fn consented(deployment: &Deployment<'_>, consent: Option<Consent>) -> Result<(), LabError> {
+    let Some(ask) = consent else { return Ok(()) };
+    let asked = ask(&format!("{}; deploy it?", deployment.cost_text()));
+    match asked {
+        Ok(true) => Ok(()),
+        Ok(false) => Err(LabError::refused("nothing was deployed", "answer y, or give --yes")),
+        Err(e) => Err(LabError::usage(format!("cannot ask whether to deploy: {e}"), "give --yes")),
+    }
+}
+
+/// The study with the addresses of its cluster.
+fn driven(inputs: &Inputs, targets: &BTreeMap<String, String>, passwords: BTreeMap<String, Secret>) -> Result<Inputs, LabError> {
+    let attached = Attached { targets: targets.clone(), ..Attached::default() };
+    let prices = inputs.prices.as_ref().map(|(name, text)| (name.into(), text.clone()));
+    let driven = inputs::check(&inputs.name, attached.to(&inputs.text), prices, inputs.registry);
+    let driven = driven.map_err(|problems| LabError::problems(&problems))?;
+    Ok(Inputs { passwords, ..driven })
+}
+
+/// How a deployment's systems and agents are reached.
+pub(crate) struct Reachable {
+    /// The target of each contender.
+    pub(crate) targets: BTreeMap<String, String>,
+    /// The password of each contender that has one.
+    passwords: BTreeMap<String, Secret>,
+    /// Its agents, where it has any.
+    fleet: Option<FleetOptions>,
+}
+
+impl Deployment<'_> {
+    /// What it costs an hour, and for the whole study, in words.
+    pub fn cost_text(&self) -> String {
+        let items = self.costs();
+        let (an_hour, unpriced) = hourly(self.inputs, &items);
+        let seconds = Estimate::of(self.inputs).total().as_secs() + AROUND_S;
+        let whole = cost::for_time(an_hour, seconds);
+        let names: Vec<&str> = self.plan.clusters.iter().flat_map(|c| &c.systems).map(|s| s.contender.as_str()).collect();
+        let but = if unpriced { ", without what has no price" } else { "" };
+        let time = duration_text(seconds / 60 * 60 * 1_000_000_000);
+        format!("{} cost {an_hour} an hour{but}, and about {whole} for the whole study of {time}", names.join(" and "))
+    }
+
+    /// Refuses trials on a cluster that is not what the study bills.
+    pub(super) fn as_billed(&mut self) -> Result<(), LabError> {
+        let all = self.status()?;
+        let differs: Vec<String> =
+            all.iter().flat_map(|s| s.differences.iter().map(move |text| format!("{}: {text}", s.contender))).collect();
+        if differs.is_empty() || self.inputs.study.notional {
+            return Ok(());
+        }
+        Err(LabError::other_machines(&differs.join("; "), None))
+    }
+
+    /// What is there of a contender now, for a record; `None` of one that is not deployed.
+    pub(crate) fn look(&self, contender: &str) -> Result<Option<Deployed>, LabError> {
+        let twin = self.inputs.study.contender(contender).and_then(|c| c.control_of.as_deref());
+        let contender = twin.unwrap_or(contender);
+        for one in &self.rendered {
+            if let Some(system) = one.cluster.systems.iter().find(|system| system.contender == contender) {
+                return reach(one, &self.root)?.deployed(system).map(Some);
+            }
+        }
+        Ok(None)
+    }
+
+    /// The addresses of what is up, read from its pods.
+    pub(crate) fn reachable(&self) -> Result<Reachable, LabError> {
+        let mut found = Reachable { targets: BTreeMap::new(), passwords: BTreeMap::new(), fleet: None };
+        for one in &self.rendered {
+            let reached = reach(one, &self.root)?;
+            for system in &one.cluster.systems {
+                let (target, password) = reached.target(system)?;
+                found.targets.insert(system.contender.clone(), target);
+                found.passwords.extend(password.map(|password| (system.contender.clone(), password)));
+            }
+            for agents in &one.agents {
+                let addresses = reached.addresses(&agents.namespace, AGENT, agents.contender.as_deref())?;
+                let token = reached.secret(&agents.namespace, &agents.secret, &agents.key)?;
+                let token = Token::of(&token).map_err(|e| LabError::failed(e, ""))?;
+                let own = addresses
+                    .into_iter()
+                    .map(|host| AgentAddress { contender: agents.contender.clone(), address: format!("{host}:{}", agents.port) });
+                let fleet = found.fleet.get_or_insert(FleetOptions { agents: Vec::new(), token, wait_for_lost: false });
+                fleet.agents.extend(own);
+            }
+        }
+        Ok(found)
+    }
+
+    /// A failure with what the cluster says of the pods that may have caused it.
+    pub(crate) fn explain(&self, error: LabError) -> LabError {
+        if ![ErrorKind::AgentLost, ErrorKind::Target].contains(&error.kind()) {
+            return error;
+        }
+        let said = self.rendered.iter().filter_map(|one| reach(one, &self.root).ok()?.troubles().ok()).flatten();
+        let said: Vec<String> = said.collect();
+        if said.is_empty() { error } else { error.and_also(&said.join("; ")) }
+    }
+
+    /// A failure after which the clusters are still up.
+    fn still_up(&self, error: LabError) -> LabError {
+        let (an_hour, _) = hourly(self.inputs, &self.costs());
+        let help = format!("the clusters are up, at {an_hour} an hour: the same command goes on, `perbuck deploy down` ends them");
+        self.explain(error).or_help(&help)
+    }
+}
+
+impl Reached<'_> {
+    /// The addresses of the ready pods of a component, in the order of their names.
+    fn addresses(&self, namespace: &str, component: &str, contender: Option<&str>) -> Result<Vec<String>, LabError> {
+        let mut selector = format!("{}={component}", label::COMPONENT);
+        if let Some(contender) = contender {
+            selector += &format!(",{}={contender}", label::CONTENDER);
+        }
+        let mut pods = self.list(("v1", "Pod"), Some(namespace), &selector)?;
+        pods.sort_by(|a, b| name(a).cmp(name(b)));
+        let found: Vec<String> =
+            pods.iter().map(|pod| text(pod, &["status", "podIP"]).to_owned()).filter(|host| !host.is_empty()).collect();
+        if found.is_empty() {
+            let message = format!("no pod of {component} in {namespace} has an address");
+            return Err(LabError::new(ErrorKind::Target, message, "see what is there: perbuck deploy status"));
+        }
+        // An IPv6 address stands in brackets before a port.
+        Ok(found.into_iter().map(|host| if host.contains(':') { format!("[{host}]") } else { host }).collect())
+    }
+
+    /// The target of a system, and its password where it has one.
+    fn target(&self, system: &System) -> Result<(String, Option<Secret>), LabError> {
+        let entrance = system.kind.entrance();
+        let hosts: Vec<String> = self
+            .addresses(&system.namespace, entrance.role(), None)?
+            .into_iter()
+            .map(|host| format!("{host}:{}", entrance.port()))
+            .collect();
+        let target = system.kind.target(&hosts.join(","));
+        let secret = system.kind.password_secret();
+        let password = secret.map(|(name, key)| self.secret(&system.namespace, name, key)).transpose()?;
+        Ok((target, password.map(Secret::new)))
+    }
+
+    /// The text of a secret of the cluster.
+    fn secret(&self, namespace: &str, name: &str, key: &str) -> Result<String, LabError> {
+        let there = self.api.get(&kind("v1", "Secret"), Some(namespace), name).map_err(told)?.unwrap_or(Value::Null);
+        let missing = || {
+            let message = format!("the cluster has no secret {name} with `{key}` in {namespace}");
+            LabError::new(ErrorKind::Target, message, "bring the study up again: perbuck deploy up")
+        };
+        perbuck_kubernetes::secret_text(&there, key).ok_or_else(missing)
+    }
+
+    /// What is wrong with any pod of the study.
+    fn troubles(&self) -> Result<Vec<String>, LabError> {
+        let mut found = Vec::new();
+        for namespace in self.rendered.namespaces() {
+            found.extend(self.pods(&namespace)?.iter().filter_map(trouble));
+        }
+        Ok(found)
+    }
+}

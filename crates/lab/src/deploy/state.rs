@@ -1,0 +1,183 @@
+//! What perbuck knows of a deployment between two commands: which clusters it made, and what ran there from when to when.
+
+use std::collections::BTreeMap;
+use std::fs::{File, TryLockError};
+use std::path::{Path, PathBuf};
+
+use perbuck_core::run_record::Deployed;
+use perbuck_deploy::kubernetes::Plan;
+use perbuck_fleet::Token;
+use serde::{Deserialize, Serialize};
+
+use crate::error::{ErrorKind, LabError};
+use crate::folder;
+use crate::inputs::Limit;
+use crate::store::replace;
+
+/// The name of the file in the study's results folder.
+pub(crate) const STATE_FILE: &str = "deployment.json";
+/// The name of the file that the one perbuck holds which deploys the study.
+const LOCK_FILE: &str = ".deployment.lock";
+/// Digits of a deployment's number that its labels have.
+const ID_DIGITS: usize = 12;
+
+/// A deployment of a study.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct State {
+    /// Tells its objects from those of every other deployment.
+    pub(super) id: String,
+    /// When it was asked for, seconds since 1970 UTC.
+    pub(super) began_unix_s: u64,
+    /// When it is to end by itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) expires_unix_s: Option<u64>,
+    /// Whether `deploy up` brought it up, so that only `deploy down` takes it down.
+    #[serde(default)]
+    pub(super) by_hand: bool,
+    /// Its clusters by name.
+    pub(super) clusters: BTreeMap<String, ClusterState>,
+    /// Machines and volumes that were seen, by cluster and name.
+    pub(super) seen: BTreeMap<String, Seen>,
+}
+
+/// A cluster that perbuck makes.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ClusterState {
+    /// When its making began; absent for a cluster that existed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) from_unix_s: Option<u64>,
+    /// When it was gone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) to_unix_s: Option<u64>,
+}
+
+/// Something that costs money while it exists.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Seen {
+    /// The contender; empty for the client of all.
+    pub(super) contender: String,
+    /// Its role.
+    pub(super) role: String,
+    /// What it is.
+    pub(super) what: What,
+    /// When it was made.
+    pub(super) from_unix_s: u64,
+    /// When it was seen last, or was gone.
+    pub(super) to_unix_s: u64,
+    /// Whether it is gone.
+    pub(super) gone: bool,
+}
+
+/// What costs money.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum What {
+    /// A machine of this type.
+    Node(String),
+    /// A volume.
+    Volume,
+}
+
+impl State {
+    /// A new deployment.
+    ///
+    /// # Errors
+    /// The system gives no random bytes.
+    pub(super) fn new(now: u64) -> Result<Self, LabError> {
+        let random = Token::made().map_err(|e| LabError::failed(e, ""))?;
+        let id: String = random.chars().filter(char::is_ascii_alphanumeric).take(ID_DIGITS).collect();
+        let (clusters, seen) = Default::default();
+        Ok(Self { id: id.to_lowercase(), began_unix_s: now, expires_unix_s: None, by_hand: false, clusters, seen })
+    }
+
+    /// The one of a study's folder, if it was deployed.
+    ///
+    /// # Errors
+    /// A file that cannot be read.
+    pub(super) fn read(root: &Path) -> Result<Option<Self>, LabError> {
+        let path = root.join(STATE_FILE);
+        if !folder::has_file(&path) {
+            return Ok(None);
+        }
+        let text = folder::read_text("the state of the deployment", &path, Limit::TEXT)?;
+        let read = serde_json::from_str(&text);
+        read.map(Some).map_err(|e| {
+            let message = format!("{} is not what perbuck wrote: {e}", path.display());
+            LabError::new(ErrorKind::Files, message, "restore the file; it says what was made and is still to be ended")
+        })
+    }
+
+    /// Writes it, whole or not at all.
+    ///
+    /// # Errors
+    /// A disk that refuses.
+    pub(super) fn write(&self, root: &Path) -> Result<(), LabError> {
+        let text = serde_json::to_string_pretty(self).map_err(|e| LabError::failed(e.to_string(), ""))?;
+        replace(&root.join(STATE_FILE), &(text + "\n"))
+    }
+
+    /// Notes what was seen of a contender now. What was there before and is not any more has gone in between; it is counted until now.
+    pub(super) fn saw(&mut self, (cluster, contender): (&str, &str), deployed: &Deployed, now: u64) {
+        let client = |role: &str| if role == perbuck_deploy::kubernetes::plan::CLIENT { "" } else { contender }.to_owned();
+        let nodes = deployed.nodes.iter().map(|node| {
+            let what = What::Node(node.instance.clone());
+            (format!("{cluster}/node/{}", node.name), client(&node.role), node.role.clone(), what, node.created_unix_s)
+        });
+        let volumes = deployed.volumes.iter().map(|volume| {
+            let key = format!("{cluster}/volume/{contender}/{}", volume.claim);
+            (key, contender.to_owned(), volume.role.clone(), What::Volume, volume.created_unix_s)
+        });
+        let now_there: Vec<_> = nodes.chain(volumes).collect();
+        let prefix = format!("{cluster}/");
+        for (key, seen) in self.seen.iter_mut().filter(|(key, seen)| key.starts_with(&prefix) && seen.contender == contender) {
+            if !seen.gone && !now_there.iter().any(|(there, ..)| there == key) {
+                (seen.gone, seen.to_unix_s) = (true, now);
+            }
+        }
+        for (key, contender, role, what, from) in now_there {
+            let from_unix_s = if from == 0 { now } else { from };
+            self.seen.insert(key, Seen { contender, role, what, from_unix_s, to_unix_s: now.max(from_unix_s), gone: false });
+        }
+    }
+
+    /// Notes that nothing of a cluster is there any more.
+    pub(super) fn ended(&mut self, cluster: &str, now: u64) {
+        let prefix = format!("{cluster}/");
+        for seen in self.seen.iter_mut().filter(|(key, seen)| key.starts_with(&prefix) && !seen.gone).map(|(_, seen)| seen) {
+            (seen.gone, seen.to_unix_s) = (true, now);
+        }
+        if let Some(state) = self.clusters.get_mut(cluster) {
+            state.to_unix_s.get_or_insert(now);
+        }
+    }
+
+    /// Whether anything may still be there.
+    pub(super) fn is_up(&self) -> bool {
+        self.clusters.values().any(|cluster| cluster.to_unix_s.is_none())
+    }
+
+    /// Whether it is of these clusters.
+    pub(super) fn is_of(&self, plan: &Plan) -> bool {
+        self.clusters.keys().all(|name| plan.clusters.iter().any(|cluster| &cluster.name == name))
+    }
+}
+
+/// The lock of a study's deployment, until it is dropped.
+///
+/// # Errors
+/// Another perbuck holds it.
+pub(super) fn lock(root: &Path) -> Result<File, LabError> {
+    let path: PathBuf = root.join(LOCK_FILE);
+    let file = folder::create(&path).map_err(LabError::of_file("write", &path))?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(TryLockError::WouldBlock) => {
+            let message = format!("another perbuck deploys this study ({} is locked)", path.display());
+            Err(LabError::refused(message, "wait for it, or stop it"))
+        }
+        Err(TryLockError::Error(e)) => Err(LabError::file("lock", &path, &e)),
+    }
+}

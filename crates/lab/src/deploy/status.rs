@@ -1,0 +1,43 @@
+//! What is there of a deployment, and how it differs from the study's bill.
+
+use perbuck_core::compare::deployed_otherwise;
+use perbuck_core::run_record::Deployed;
+
+use super::cluster;
+use super::Deployment;
+use crate::error::LabError;
+
+/// What is there of one contender.
+#[derive(Debug, Clone)]
+pub struct Status {
+    /// The contender.
+    pub contender: String,
+    /// Nodes, pods and volumes.
+    pub deployed: Deployed,
+    /// What differs from its bill, in words.
+    pub differences: Vec<String>,
+}
+
+impl Deployment<'_> {
+    /// What is there of each contender whose cluster is up.
+    ///
+    /// # Errors
+    /// A cluster that does not answer.
+    pub fn status(&mut self) -> Result<Vec<Status>, LabError> {
+        let rendered = self.rendered.clone();
+        let mut found = Vec::new();
+        for one in &rendered {
+            if self.state.clusters.get(&one.cluster.name).is_none_or(|cluster| cluster.to_unix_s.is_some()) {
+                continue;
+            }
+            let reached = cluster::reach(one, &self.root)?;
+            for system in &one.cluster.systems {
+                let deployed = reached.deployed(system)?;
+                let differences = deployed_otherwise(&self.inputs.study, &system.contender, &deployed);
+                found.push(Status { contender: system.contender.clone(), deployed, differences });
+            }
+            self.saw(&reached)?;
+        }
+        Ok(found)
+    }
+}

@@ -1,0 +1,254 @@
+//! Brings a deployment up, step by step; each step leaves alone what is there, so that it can be taken again.
+
+use std::time::{Duration, Instant};
+
+use perbuck_core::study::Provider;
+use perbuck_deploy::kubernetes::render::{Layer, Rendered};
+use perbuck_deploy::kubernetes::{Component, System};
+use perbuck_fleet::Token;
+use perbuck_kubernetes::Change;
+use perbuck_load::stop::StopToken;
+use serde_json::{Value, json};
+
+use super::cluster::{ID, MANAGER, Reached, kind, told};
+use super::facts::{is_ready, name, text, trouble, warning};
+use super::{Deployment, claim, cluster, now_unix_s};
+use crate::error::{ErrorKind, LabError};
+use crate::progress::Progress;
+
+/// How long pods may take to be ready: images of gigabytes and new volumes come first.
+const READY_LIMIT: Duration = Duration::from_secs(1800);
+/// How long the operator's kinds may take to be served after they were applied.
+const KIND_LIMIT: Duration = Duration::from_secs(60);
+const POLL: Duration = Duration::from_secs(1);
+/// Troubles that a failure repeats, at most.
+const TROUBLES_SHOWN: usize = 8;
+
+impl Deployment<'_> {
+    /// Brings up everything that is not there yet, and waits until it is ready.
+    ///
+    /// # Errors
+    /// The first step that fails, with its way out; a request to stop. What was made stays, and is known.
+    pub fn up(&mut self, progress: &mut dyn Progress, stop: &StopToken) -> Result<(), LabError> {
+        cluster::check_tools(&self.rendered)?;
+        let rendered = self.rendered.clone();
+        for one in &rendered {
+            self.note(one)?;
+            cluster::make(one, &self.root, progress, stop)?;
+            let reached = cluster::reach(one, &self.root)?;
+            self.is_ours(&reached)?;
+            if one.cluster.provider == Provider::Kubernetes {
+                claim::claim(&reached, &self.state.id, progress)?;
+            }
+            for layer in &one.layers {
+                self.layer(&reached, layer, progress, stop)?;
+            }
+            self.saw(&reached)?;
+        }
+        for one in &rendered {
+            let reached = cluster::reach(one, &self.root)?;
+            wait_ready(&reached, progress, stop)?;
+            self.saw(&reached)?;
+        }
+        Ok(())
+    }
+
+    /// Notes a cluster before it is made, so that it is known whatever happens.
+    fn note(&mut self, rendered: &Rendered) -> Result<(), LabError> {
+        let (name, makes) = (rendered.cluster.name.clone(), rendered.cluster.provider != Provider::Kubernetes);
+        let state = self.state.clusters.entry(name).or_default();
+        // A cluster that had ended is made again, and counted from now.
+        if state.to_unix_s.take().is_some() || state.from_unix_s.is_none() {
+            state.from_unix_s = makes.then(now_unix_s);
+        }
+        self.state.write(&self.root)
+    }
+
+    /// Makes sure that no other deployment has the names of this one.
+    fn is_ours(&self, reached: &Reached<'_>) -> Result<(), LabError> {
+        for system in &reached.rendered.cluster.systems {
+            let there = reached.api.get(&kind("v1", "Namespace"), None, &system.namespace).map_err(told)?;
+            let Some(there) = there else { continue };
+            let of = text(&there, &["metadata", "annotations", ID]);
+            if of != self.state.id {
+                let whose = if of.is_empty() { "that perbuck did not make".to_owned() } else { format!("of deployment {of}") };
+                let message = format!("the cluster has a namespace {} {whose}", system.namespace);
+                let help = "end it where it was begun (perbuck deploy down), or give this study another `name`";
+                return Err(LabError::refused(message, help));
+            }
+        }
+        Ok(())
+    }
+
+    fn layer(
+        &mut self,
+        reached: &Reached<'_>,
+        layer: &Layer,
+        progress: &mut dyn Progress,
+        stop: &StopToken,
+    ) -> Result<(), LabError> {
+        if let Some(url) = &layer.crds {
+            self.crds(reached, url, progress, stop)?;
+        }
+        for secret in &layer.secrets {
+            make_secret(reached, &self.state.id, secret)?;
+        }
+        for object in &layer.objects {
+            if stop.requested() {
+                return Err(LabError::interrupted());
+            }
+            let mut json = object.value.json();
+            json["metadata"]["annotations"][ID] = json!(self.state.id);
+            let what = format!("{} {}", object.kind(), object.name());
+            progress.passing(&format!("{}: {what}", reached.rendered.cluster.name));
+            let applied = reached.api.apply(&json, MANAGER).map_err(told)?;
+            applied.warnings.iter().for_each(|warning| progress.alert(&format!("{what}: {warning}")));
+            let change = match applied.change {
+                Change::Created => "made",
+                Change::Changed => "changed",
+                Change::Unchanged => "as it was",
+            };
+            progress.detail(&format!("{what}: {change}"));
+        }
+        Ok(())
+    }
+
+    /// The kinds of the operator: from the user's file, or from the operator's release.
+    fn crds(&self, reached: &Reached<'_>, url: &str, progress: &mut dyn Progress, stop: &StopToken) -> Result<(), LabError> {
+        let text = match &self.crds {
+            Some(text) => text.clone(),
+            None => {
+                progress.passing(&format!("reading {url}"));
+                perbuck_kubernetes::download(url).map_err(told)?
+            }
+        };
+        let objects = perbuck_kubernetes::yaml(&text).map_err(told)?;
+        let mut names = Vec::new();
+        for object in objects.iter().filter(|object| text_of(object, "kind") == "CustomResourceDefinition") {
+            reached.api.apply(object, MANAGER).map_err(told)?;
+            names.push(name(object).to_owned());
+        }
+        if names.is_empty() {
+            let help = "name the operator's file of them: deploy.crds = \"crd.yaml\"";
+            return Err(LabError::new(ErrorKind::Usage, format!("{url} holds no CustomResourceDefinition"), help));
+        }
+        let since = Instant::now();
+        for name in names {
+            let served = || -> Result<bool, LabError> {
+                let found = reached.api.get(&kind("apiextensions.k8s.io/v1", "CustomResourceDefinition"), None, &name);
+                Ok(found.map_err(told)?.is_some_and(|crd| is_established(&crd)))
+            };
+            while !served()? {
+                pause(stop)?;
+                if since.elapsed() > KIND_LIMIT {
+                    let message = format!("the API server does not serve {name} after {} s", KIND_LIMIT.as_secs());
+                    return Err(LabError::new(ErrorKind::Target, message, "give the same command again"));
+                }
+            }
+        }
+        reached.api.refresh().map_err(told)
+    }
+
+    /// Notes what is there of every contender.
+    pub(super) fn saw(&mut self, reached: &Reached<'_>) -> Result<(), LabError> {
+        let cluster = &reached.rendered.cluster;
+        for system in &cluster.systems {
+            let deployed = reached.deployed(system)?;
+            self.state.saw((&cluster.name, &system.contender), &deployed, now_unix_s());
+        }
+        self.state.write(&self.root)
+    }
+}
+
+fn text_of<'v>(of: &'v Value, key: &str) -> &'v str {
+    text(of, &[key])
+}
+
+fn is_established(crd: &Value) -> bool {
+    let conditions = crd["status"]["conditions"].as_array().map_or(&[][..], Vec::as_slice);
+    conditions.iter().any(|c| text_of(c, "type") == "Established" && text_of(c, "status") == "True")
+}
+
+/// Makes a secret with a random text in one key, unless it is there: its text lies in the cluster alone.
+fn make_secret(reached: &Reached<'_>, id: &str, secret: &perbuck_deploy::kubernetes::render::Secret) -> Result<(), LabError> {
+    let there = reached.api.get(&kind("v1", "Secret"), Some(&secret.namespace), &secret.name).map_err(told)?;
+    if there.is_some() {
+        return Ok(());
+    }
+    let random = Token::made().map_err(|e| LabError::failed(e, ""))?;
+    let object = json!({
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": { "name": secret.name, "namespace": secret.namespace, "labels": secret.labels, "annotations": { ID: id } },
+        "stringData": { &secret.key: random },
+    });
+    reached.api.apply(&object, MANAGER).map_err(told).map(drop)
+}
+
+/// Waits a moment, or ends by a request to stop.
+pub(super) fn pause(stop: &StopToken) -> Result<(), LabError> {
+    let since = Instant::now();
+    while since.elapsed() < POLL {
+        if stop.requested() {
+            return Err(LabError::interrupted());
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    Ok(())
+}
+
+/// Waits until every pod of the parts under test, and of the load, is ready.
+fn wait_ready(reached: &Reached<'_>, progress: &mut dyn Progress, stop: &StopToken) -> Result<(), LabError> {
+    let since = Instant::now();
+    let mut told_before = Vec::new();
+    loop {
+        let (mut open, mut troubles) = (Vec::new(), Vec::new());
+        for (title, namespace, wanted) in waited_for(reached) {
+            let pods = reached.pods(&namespace)?;
+            for (component, count) in wanted {
+                let own = |pod: &&Value| text(pod, &["metadata", "labels", perbuck_deploy::kubernetes::label::COMPONENT]) == component;
+                let ready = pods.iter().filter(own).filter(|pod| is_ready(pod)).count();
+                if ready < count as usize {
+                    open.push(format!("{title}{component}: {ready} of {count} ready"));
+                }
+            }
+            troubles.extend(pods.iter().filter(|pod| !is_ready(pod)).filter_map(trouble));
+            let events = reached.list(("v1", "Event"), Some(&namespace), "")?;
+            let mut warned: Vec<String> = events.iter().filter_map(warning).collect();
+            warned.dedup();
+            troubles.extend(warned);
+        }
+        if open.is_empty() {
+            return Ok(());
+        }
+        progress.passing(&format!("{}: {}", reached.rendered.cluster.name, open.join(", ")));
+        for trouble in &troubles {
+            if !told_before.contains(trouble) {
+                progress.line(trouble);
+                told_before.push(trouble.clone());
+            }
+        }
+        if since.elapsed() > READY_LIMIT {
+            troubles.truncate(TROUBLES_SHOWN);
+            let why = if troubles.is_empty() { "the cluster says no reason".to_owned() } else { troubles.join("\n") };
+            let message = format!("not ready after {} min: {}\n{why}", READY_LIMIT.as_secs() / 60, open.join(", "));
+            let help = "mend what it says and give the same command again; `perbuck deploy down` ends what is there";
+            return Err(LabError::new(ErrorKind::Target, message, help));
+        }
+        pause(stop)?;
+    }
+}
+
+/// The pods that must be ready: of each contender its components, and the agents.
+fn waited_for(reached: &Reached<'_>) -> Vec<(String, String, Vec<(&'static str, u32)>)> {
+    let cluster = &reached.rendered.cluster;
+    let of = |system: &System| -> Vec<(&'static str, u32)> {
+        let parts = cluster.groups_of(system).filter(|(component, _)| *component != Component::Monitor);
+        parts.map(|(component, group)| (component.role(), group.count)).collect()
+    };
+    let systems = cluster.systems.iter().map(|system| (format!("{} ", system.contender), system.namespace.clone(), of(system)));
+    let agents = reached.rendered.agents.iter().map(|agents| {
+        (String::new(), agents.namespace.clone(), vec![(perbuck_deploy::kubernetes::render::AGENT, agents.count)])
+    });
+    systems.chain(agents).collect()
+}
