@@ -78,5 +78,5 @@ name = "arm"
 node = [
   { role = "mysql", instance = "r8g.4xlarge", count = 1, volume = { kind = "gp3", size_gb = 500, iops = 12000 } },
 ]
-deploy = { provider = "kubernetes", kind = "mysql", version = "8.4", kubernetes = "1.37", config = { mysql = { innodb_buffer_pool_size = 103079215104 } } }
+deploy = { provider = "kubernetes", kind = "mysql", version = "8.4", kubernetes = "1.37", storage = { provisioner = "rancher.io/local-path" }, config = { mysql = { innodb_buffer_pool_size = 103079215104 } } }
 "#;

@@ -2,11 +2,14 @@
 
 pub mod capacity;
 pub mod component;
+pub mod eks;
 #[cfg(test)]
 mod fixture;
+pub mod gke;
 pub mod images;
 pub mod object;
 pub mod plan;
+pub mod storage;
 
 pub use component::{Component, Kind};
 pub use object::Object;

@@ -50,6 +50,16 @@ impl Entry {
         self.comment = Some(comment.into());
         self
     }
+
+    /// Its key.
+    pub fn key(&self) -> &str {
+        &self.key
+    }
+
+    /// Its value.
+    pub fn value(&self) -> &Value {
+        &self.value
+    }
 }
 
 impl From<&str> for Value {

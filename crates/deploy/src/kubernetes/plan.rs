@@ -6,6 +6,7 @@ use perbuck_core::problem::Problem;
 use perbuck_core::study::{Contender, DeploySpec, Located, Machine, Provider, Scalar, Study, Volume};
 
 use super::component::{Component, Kind};
+use super::label;
 use planner::Planner;
 
 mod planner;
@@ -41,6 +42,8 @@ pub struct Cluster {
     pub kubernetes: String,
     /// All zones of its nodes.
     pub zones: Vec<String>,
+    /// All zones that the study names for it, in its order; nodes may stand in fewer.
+    pub named_zones: Vec<String>,
     /// The version of TiDB Operator, where one is needed.
     pub operator: Option<String>,
     /// A file of the user with its CustomResourceDefinitions.
@@ -129,6 +132,48 @@ impl Cluster {
     /// The groups of the client's machines.
     pub fn clients(&self) -> impl Iterator<Item = &Group> {
         self.groups.iter().filter(|g| g.role == CLIENT)
+    }
+}
+
+/// The machines of a group in one zone: what EKS calls a node group, and GKE a node pool.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Pool {
+    /// Its name: that of the group, with the zone where there are several.
+    pub name: String,
+    /// Its zone; `None` where the user made the nodes.
+    pub zone: Option<String>,
+    /// How many machines.
+    pub count: u32,
+}
+
+impl Group {
+    /// Its machines by zone, evenly; the first zones have one more. A pool of several zones would spread them only as well as it can.
+    pub fn pools(&self) -> Vec<Pool> {
+        let zones = self.zones.len() as u32;
+        let pool = |name: String, zone: Option<&String>, count| Pool { name, zone: zone.cloned(), count };
+        if zones < 2 {
+            return vec![pool(self.name.clone(), self.zones.first(), self.count)];
+        }
+        let counts = (0..zones).map(|n| self.count / zones + u32::from(n < self.count % zones));
+        let named = |zone: &String| format!("{}-{}", self.name, zone.rsplit('-').next().unwrap_or(zone));
+        self.zones.iter().zip(counts).filter(|(_, n)| *n > 0).map(|(zone, n)| pool(named(zone), Some(zone), n)).collect()
+    }
+
+    /// The labels of its nodes.
+    pub fn labels(&self, study: &str) -> Vec<(&'static str, String)> {
+        let contender = self.contender.iter().map(|of| (label::CONTENDER, of.clone()));
+        [(label::STUDY, study.to_owned())].into_iter().chain(contender).chain([(label::ROLE, self.role.clone())]).collect()
+    }
+
+    /// Whether a taint keeps other pods from its nodes: all but the admin's, where DNS, volume driver and operator run.
+    pub fn is_tainted(&self) -> bool {
+        self.role != ADMIN
+    }
+
+    /// How a comment calls its line of the study: `` `node.count` of arm, tikv``.
+    pub fn source(&self, key: &str) -> String {
+        let of = self.contender.as_deref().map_or_else(|| self.role.clone(), |of| format!("{of}, {}", self.role));
+        format!("`node.{key}` of {of}")
     }
 }
 

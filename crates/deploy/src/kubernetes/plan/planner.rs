@@ -6,7 +6,7 @@ use perbuck_core::problem::{Problem, did_you_mean};
 use perbuck_core::study::{Contender, DeploySpec, Located, Node, Provider, Scalar, Stands, Study};
 
 use super::super::component::{Component, Kind};
-use super::super::images;
+use super::super::{gke, images, storage};
 use super::{ADMIN, CLIENT, Cluster, Group, NAME_LIMIT, Root, System, dns};
 
 pub(super) struct Planner<'a> {
@@ -61,6 +61,7 @@ impl Planner<'_> {
             let message = format!("the namespace `{namespace}` has {} characters, above {NAME_LIMIT}", namespace.len());
             self.problem(contender.line, message, "give the study or the contender a shorter name");
         }
+        self.storage(contender, spec);
         let images = self.images(contender, spec, kind, &groups);
         let config = self.config(spec, kind);
         let system = System {
@@ -121,6 +122,11 @@ impl Planner<'_> {
                 ("operator", operator.is_some() && cluster.operator.is_some() && cluster.operator != operator),
                 ("crds", crds.is_some() && cluster.crds.is_some() && cluster.crds != crds),
             ];
+            for zone in &spec.zones {
+                if !cluster.named_zones.contains(&zone.value) {
+                    cluster.named_zones.push(zone.value.clone());
+                }
+            }
             cluster.operator = cluster.operator.take().or(operator);
             cluster.crds = cluster.crds.take().or(crds);
             for (key, _) in differs.into_iter().filter(|(_, differs)| *differs) {
@@ -138,6 +144,7 @@ impl Planner<'_> {
         let several = if own { format!("-{}", spec.provider.word()) } else { String::new() };
         let name = dns(&format!("perbuck-{}{several}{number}", self.study.name));
         let (groups, systems, zones) = Default::default();
+        let named_zones = spec.zones.iter().map(|zone| zone.value.clone()).collect();
         self.clusters.push(Cluster {
             name,
             provider: spec.provider,
@@ -145,6 +152,7 @@ impl Planner<'_> {
             context,
             kubernetes,
             zones,
+            named_zones,
             operator,
             crds,
             groups,
@@ -184,6 +192,9 @@ impl Planner<'_> {
             }
             _ => {}
         }
+        if spec.provider == Provider::Gke {
+            self.disks(node);
+        }
         let of_contender =
             if node.role == CLIENT && self.study.client.stands == Stands::Apart { None } else { Some(&contender.name) };
         let name = dns(&of_contender.map_or_else(|| node.role.clone(), |of| format!("{of}-{}", node.role)));
@@ -214,6 +225,55 @@ impl Planner<'_> {
             self.problem(node.line, message, "name as many zones");
         }
         all.into_iter().take(count).collect()
+    }
+
+    /// What `deploy.storage` may say: a driver where the cluster exists, and nowhere what the bill has from `node.volume`.
+    fn storage(&mut self, contender: &Contender, spec: &DeploySpec) {
+        let (own, named) = (spec.provider != Provider::Kubernetes, spec.storage.get(storage::PROVISIONER));
+        match named {
+            None if !own => self.problem(
+                spec.line,
+                format!("`{}` names no volume driver of the cluster", contender.name),
+                "add `storage = { provisioner = \"rancher.io/local-path\" }`; its other keys are parameters of that driver",
+            ),
+            Some(found) if own => self.problem(
+                found.line,
+                format!("`{}` brings its own volume driver", spec.provider.word()),
+                "leave out `storage.provisioner`",
+            ),
+            _ => {}
+        }
+        for (key, found) in spec.storage.iter().filter(|(key, _)| own && storage::BILLED.contains(&key.to_lowercase().as_str())) {
+            let message = format!("`deploy.storage.{key}` is what `node.volume` says, which the bill has");
+            self.problem(found.line, message, "leave it out, and write `kind`, `iops` or `throughput_mib_s` of the volume");
+        }
+    }
+
+    /// What GKE refuses of a group: Persistent Disk on machines without it.
+    fn disks(&mut self, node: &Node) {
+        let disks = node.volumes.iter().chain(&node.root_volume).filter(|v| v.kind.starts_with("pd-"));
+        for volume in disks.filter(|_| !gke::takes_persistent_disks(&node.instance)) {
+            let message = format!("`{}` takes no `{}`: its series has Hyperdisk alone", node.instance, volume.kind);
+            self.problem(volume.line, message, "use `kind = \"hyperdisk-balanced\"`");
+        }
+    }
+
+    /// What GKE refuses of names.
+    fn gke_names(&mut self) {
+        let clusters = self.clusters.iter().filter(|c| c.provider == Provider::Gke);
+        let pools =
+            |c: &Cluster| c.groups.iter().flat_map(|g| g.pools().into_iter().map(|p| (p.name, g.line))).collect::<Vec<_>>();
+        let line = |c: &Cluster| c.systems.first().map_or(0, |system| system.line);
+        let names: Vec<(String, usize)> =
+            clusters.flat_map(|c| [(c.name.clone(), line(c))].into_iter().chain(pools(c))).collect();
+        for (name, line) in names {
+            let wrong = match name.len() {
+                length if length > gke::NAME_LIMIT => format!("has {length} characters, above {} of GKE", gke::NAME_LIMIT),
+                _ if name.starts_with(|c: char| c.is_ascii_digit()) => "begins with a digit, which GKE refuses".to_owned(),
+                _ => continue,
+            };
+            self.problem(line, format!("the name `{name}` {wrong}"), "give the study or the contender another name");
+        }
     }
 
     fn images(&mut self, contender: &Contender, spec: &DeploySpec, kind: Kind, groups: &[Group]) -> BTreeMap<Component, String> {
@@ -289,6 +349,7 @@ impl Planner<'_> {
             zones.dedup();
             cluster.zones = zones;
         }
+        self.gke_names();
     }
 }
 
@@ -296,6 +357,7 @@ impl Planner<'_> {
 fn root(provider: Provider, node: &Node) -> Root {
     let (kind, size_gb) = match provider {
         Provider::Eks => ("gp3", 20),
+        Provider::Gke if !gke::takes_persistent_disks(&node.instance) => ("hyperdisk-balanced", 20),
         Provider::Gke => ("pd-balanced", 20),
         Provider::Kubernetes => ("", 0),
     };
