@@ -1,12 +1,22 @@
 //! What a study deploys on Kubernetes, as files and objects: pure functions of the study and of the machine types of its price list.
 
+pub mod agents;
 pub mod capacity;
 pub mod component;
 #[cfg(test)]
 mod fixture;
 pub mod images;
 pub mod object;
+pub mod operator;
 pub mod plan;
+mod pod;
+#[cfg(test)]
+mod schema;
+mod settings;
+pub mod single;
+#[cfg(test)]
+mod systems_tests;
+pub mod tidb;
 
 pub use component::{Component, Kind};
 pub use object::Object;

@@ -8,6 +8,7 @@ use perbuck_core::study::{Contender, DeploySpec, Located, Machine, Provider, Sca
 use super::component::{Component, Kind};
 use planner::Planner;
 
+mod checks;
 mod planner;
 
 /// The group of machines that the load comes from.
@@ -45,6 +46,10 @@ pub struct Cluster {
     pub operator: Option<String>,
     /// A file of the user with its CustomResourceDefinitions.
     pub crds: Option<String>,
+    /// The operator's image, where the study names one.
+    pub operator_image: Option<String>,
+    /// The image of perbuck, which is the load agents'; without one the user starts them.
+    pub agent: Option<String>,
     /// Its groups of nodes: those of each contender in the order of the study, the client's at the end.
     pub groups: Vec<Group>,
     /// The database systems on it.
