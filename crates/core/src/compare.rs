@@ -36,8 +36,8 @@ use crate::stats::Design;
 use crate::study::Study;
 pub use beside::{Agreement, Beside, BesideRow};
 pub use builds::other_build;
-pub use deployed::{deployed_changes, deployed_otherwise};
 pub use claims::{ClaimResult, Outcome};
+pub use deployed::{deployed_changes, deployed_otherwise};
 pub use disputed::{DisputedPrice, DisputedRatio};
 pub use factors::{FactorChange, FactorResult};
 pub use findings::{

@@ -335,7 +335,18 @@ fn check_with(
     }
     let mut problems = check.problems;
     if problems.is_empty() {
-        return Ok(Inputs { study, name: name.to_owned(), text, prices, bills, lists, targets, plans, registry, passwords: BTreeMap::new() });
+        return Ok(Inputs {
+            study,
+            name: name.to_owned(),
+            text,
+            prices,
+            bills,
+            lists,
+            targets,
+            plans,
+            registry,
+            passwords: BTreeMap::new(),
+        });
     }
     problems.sort_by_key(|p| p.line);
     Err(problems)

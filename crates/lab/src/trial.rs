@@ -212,8 +212,14 @@ pub fn run_watched(
     flags.extend(flags::cluster_changed(&changes).into_iter().chain(flags::uneven_servers(&changes)));
     flags.extend(pods_changed(context, &task, deployed.as_ref())?);
     let (observed, build) = (task.stage.observed(&facts, context.host), task.stage.has_build(&facts)?);
-    let target =
-        TargetRecord { work: Some(work), observed, build, distance, deployed, ..target_record(task.stage, &facts, changes, server_cpu_ns) };
+    let target = TargetRecord {
+        work: Some(work),
+        observed,
+        build,
+        distance,
+        deployed,
+        ..target_record(task.stage, &facts, changes, server_cpu_ns)
+    };
     let record = RunRecord {
         schema: RECORD_SCHEMA,
         perbuck: env!("CARGO_PKG_VERSION").to_owned(),

@@ -67,7 +67,13 @@ fn nodes_of(node: &Node, contender: &Contender, seen: &Deployed, found: &mut Vec
         }
         let zones = zones(node, contender);
         if !zones.is_empty() && !one.zone.is_empty() && !zones.contains(&one.zone.as_str()) {
-            found.push(format!("node {} of {} is in {}, and the study names {}", one.name, node.role, one.zone, zones.join(", ")));
+            found.push(format!(
+                "node {} of {} is in {}, and the study names {}",
+                one.name,
+                node.role,
+                one.zone,
+                zones.join(", ")
+            ));
         }
     }
 }

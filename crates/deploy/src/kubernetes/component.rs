@@ -136,6 +136,11 @@ impl Component {
         self != Self::Tidb
     }
 
+    /// Whether a system has just one of it.
+    pub fn is_single(self) -> bool {
+        matches!(self, Self::Monitor | Self::Mysql | Self::Postgres)
+    }
+
     /// The port that clients connect to, where they do.
     pub fn port(self) -> u16 {
         match self {

@@ -1,5 +1,6 @@
 //! What a study deploys on Kubernetes, as files and objects: pure functions of the study and of the machine types of its price list.
 
+pub mod agents;
 pub mod capacity;
 pub mod component;
 pub mod eks;
@@ -8,8 +9,18 @@ mod fixture;
 pub mod gke;
 pub mod images;
 pub mod object;
+pub mod operator;
 pub mod plan;
+mod pod;
+pub mod render;
+#[cfg(test)]
+mod schema;
+mod settings;
+pub mod single;
 pub mod storage;
+#[cfg(test)]
+mod systems_tests;
+pub mod tidb;
 
 pub use component::{Component, Kind};
 pub use object::Object;

@@ -9,6 +9,7 @@ use super::component::{Component, Kind};
 use super::label;
 use planner::Planner;
 
+mod checks;
 mod planner;
 
 /// The group of machines that the load comes from.
@@ -48,6 +49,10 @@ pub struct Cluster {
     pub operator: Option<String>,
     /// A file of the user with its CustomResourceDefinitions.
     pub crds: Option<String>,
+    /// The operator's image, where the study names one.
+    pub operator_image: Option<String>,
+    /// The image of perbuck, which is the load agents'; without one the user starts them.
+    pub agent: Option<String>,
     /// Its groups of nodes: those of each contender in the order of the study, the client's at the end.
     pub groups: Vec<Group>,
     /// The database systems on it.
@@ -115,13 +120,6 @@ pub struct System {
     pub line: usize,
 }
 
-impl Group {
-    /// Whether only its own pods come to its machines.
-    pub fn is_tainted(&self) -> bool {
-        self.role != ADMIN
-    }
-}
-
 impl Cluster {
     /// The groups of a system, one for each component.
     pub fn groups_of<'a>(&'a self, system: &'a System) -> impl Iterator<Item = (Component, &'a Group)> {
@@ -161,7 +159,7 @@ impl Group {
 
     /// The labels of its nodes.
     pub fn labels(&self, study: &str) -> Vec<(&'static str, String)> {
-        let contender = self.contender.iter().map(|of| (label::CONTENDER, of.clone()));
+        let contender = self.contender.iter().map(|of| (label::CONTENDER, dns(of)));
         [(label::STUDY, study.to_owned())].into_iter().chain(contender).chain([(label::ROLE, self.role.clone())]).collect()
     }
 
@@ -192,8 +190,12 @@ impl Plan {
     /// # Errors
     /// Every contender that cannot be deployed as it stands, with its line and the way out.
     pub fn of(study: &Study, file: &str) -> Result<Option<Self>, Vec<Problem>> {
-        let deployed: Vec<(&Contender, &DeploySpec)> =
-            study.contenders.iter().filter(|c| c.control_of.is_none() && c.target.is_none()).filter_map(|c| Some((c, c.deploy.as_ref()?))).collect();
+        let deployed: Vec<(&Contender, &DeploySpec)> = study
+            .contenders
+            .iter()
+            .filter(|c| c.control_of.is_none() && c.target.is_none())
+            .filter_map(|c| Some((c, c.deploy.as_ref()?)))
+            .collect();
         if deployed.is_empty() {
             return Ok(None);
         }

@@ -4,7 +4,7 @@ use perbuck_core::study::Provider;
 
 use super::gke::Step;
 use super::object::{Object, yaml_file};
-use super::plan::CLIENT;
+use super::plan::{CLIENT, dns};
 use super::{Cluster, Plan, System, agents, eks, gke, label, operator, single, storage, tidb};
 use crate::kubernetes::component::Kind;
 
@@ -105,7 +105,7 @@ fn one(plan: &Plan, cluster: &Cluster) -> Rendered {
     let create = match cluster.provider {
         Provider::Kubernetes => Create::Exists,
         Provider::Eks => Create::Eksctl(Box::new(eks::config(plan, cluster))),
-        Provider::Gke => Create::Gcloud { up: gke::steps(plan, cluster), down: gke::teardown(cluster) },
+        Provider::Gke => Create::Gcloud { up: gke::steps(plan, cluster), down: gke::teardown(plan, cluster) },
     };
     let layer = |file: &str, head: &str, objects| {
         let (file, head, secrets) = (file.to_owned(), head.to_owned(), Vec::new());
@@ -136,7 +136,7 @@ fn one(plan: &Plan, cluster: &Cluster) -> Rendered {
 /// The password of a system's administrator, where it has one.
 fn root_secret(plan: &Plan, system: &System) -> Vec<Secret> {
     let Some((name, key)) = system.kind.password_secret() else { return Vec::new() };
-    let labels = [(label::STUDY, plan.study.as_str()), (label::CONTENDER, system.contender.as_str())];
+    let labels = [(label::STUDY, plan.study.as_str()), (label::CONTENDER, &dns(&system.contender))];
     vec![Secret {
         namespace: system.namespace.clone(),
         name: name.to_owned(),

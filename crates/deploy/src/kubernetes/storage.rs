@@ -6,8 +6,8 @@ use perbuck_core::study::{Provider, Volume};
 
 use super::component::{Component, Kind};
 use super::object::{Entry, Object, Value, entry, map, texts};
-use super::plan::{Cluster, Group, Plan, System};
-use super::{gke, label};
+use super::plan::{Cluster, Group, Plan, System, dns};
+use super::{gke, label, operator, pod};
 
 /// The key of `deploy.storage` that names the volume driver of a cluster that exists.
 pub const PROVISIONER: &str = "provisioner";
@@ -19,7 +19,7 @@ const FILE_SYSTEM: &str = "csi.storage.k8s.io/fstype";
 
 /// The namespace of each system, and a storage class for each component that keeps data.
 pub fn objects(plan: &Plan, cluster: &Cluster) -> Vec<Object> {
-    let mut objects = Vec::new();
+    let mut objects = vec![pod::namespace(plan, &operator::namespace(plan))];
     for system in &cluster.systems {
         objects.push(namespace(plan, system));
         for (component, group) in cluster.groups_of(system) {
@@ -40,7 +40,7 @@ pub fn size(volume: &Volume) -> String {
 }
 
 fn labels(plan: &Plan, system: &System) -> Vec<(&'static str, String)> {
-    vec![(label::STUDY, plan.study.clone()), (label::CONTENDER, system.contender.clone())]
+    vec![(label::STUDY, plan.study.clone()), (label::CONTENDER, dns(&system.contender))]
 }
 
 fn namespace(plan: &Plan, system: &System) -> Object {

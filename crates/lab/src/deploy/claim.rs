@@ -89,7 +89,9 @@ fn is_usable(of: &Value) -> bool {
 /// Whether a node is such a machine, in such a zone.
 fn fits(of: &Value, group: &Group) -> bool {
     let node = node(of);
-    node.instance == group.instance && node.arch == group.machine.arch && (group.zones.is_empty() || group.zones.contains(&node.zone))
+    node.instance == group.instance
+        && node.arch == group.machine.arch
+        && (group.zones.is_empty() || group.zones.contains(&node.zone))
 }
 
 fn too_few(group: &Group, wanted: usize, nodes: &[Value]) -> LabError {

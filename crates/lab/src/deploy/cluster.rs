@@ -90,7 +90,12 @@ pub(super) fn make(rendered: &Rendered, root: &Path, progress: &mut dyn Progress
                 run(&["create", "cluster", "-f", &file, "--write-kubeconfig=false"])?;
             }
             let path = own.display().to_string();
-            tool.run(&["utils", "write-kubeconfig", "--cluster", &cluster.name, "--region", &region, "--kubeconfig", &path], None, progress, stop)?;
+            tool.run(
+                &["utils", "write-kubeconfig", "--cluster", &cluster.name, "--region", &region, "--kubeconfig", &path],
+                None,
+                progress,
+                stop,
+            )?;
         }
         Create::Gcloud { up, .. } => {
             for step in up {
@@ -128,7 +133,8 @@ pub(super) fn unmake(rendered: &Rendered, root: &Path, progress: &mut dyn Progre
         Create::Exists => {}
         Create::Eksctl(_) => {
             let region = cluster.region.clone().unwrap_or_default();
-            let words = ["delete", "cluster", "--name", &cluster.name, "--region", &region, "--wait", "--disable-nodegroup-eviction"];
+            let words =
+                ["delete", "cluster", "--name", &cluster.name, "--region", &region, "--wait", "--disable-nodegroup-eviction"];
             tool.run(&words, Some(&own), progress, stop)?;
         }
         Create::Gcloud { down, .. } => {

@@ -127,7 +127,8 @@ pub(super) fn spent(inputs: &Inputs, plan: &Plan, state: &State, now: u64) -> Ve
 }
 
 fn title(seen: &Seen) -> String {
-    let of = [seen.contender.as_str(), seen.role.as_str()].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ");
+    let of =
+        [seen.contender.as_str(), seen.role.as_str()].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ");
     match &seen.what {
         What::Node(instance) => format!("{of}: {instance}"),
         What::Volume => format!("{of}: volume"),
@@ -256,7 +257,13 @@ fn kind_of(inputs: &Inputs, contender: &Contender, cluster: &Cluster, fee: &Fee)
         _ => None,
     };
     let name = fee.name.to_lowercase();
-    let by_name = if name.contains("control plane") { "control-plane" } else if name.contains("nat") { "nat" } else { "" };
+    let by_name = if name.contains("control plane") {
+        "control-plane"
+    } else if name.contains("nat") {
+        "nat"
+    } else {
+        ""
+    };
     by_list().unwrap_or(by_name).to_owned()
 }
 

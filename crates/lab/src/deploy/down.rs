@@ -121,7 +121,12 @@ impl Deployment<'_> {
             let names: Vec<&str> = left.iter().take(NAMES_SHOWN).map(name).collect();
             progress.passing(&format!("waiting until {} {what} are gone: {}", left.len(), names.join(", ")));
             if since.elapsed() > GONE_LIMIT {
-                let message = format!("{} {what} are still there after {} min: {}", left.len(), GONE_LIMIT.as_secs() / 60, names.join(", "));
+                let message = format!(
+                    "{} {what} are still there after {} min: {}",
+                    left.len(),
+                    GONE_LIMIT.as_secs() / 60,
+                    names.join(", ")
+                );
                 return Err(LabError::new(ErrorKind::Failed, message, "they still cost money; give the same command again"));
             }
             pause(stop)?;

@@ -127,7 +127,8 @@ pub(super) fn trouble(pod: &Value) -> Option<String> {
     let waiting = || {
         let statuses = ["initContainerStatuses", "containerStatuses"].map(|key| list(pod, &["status", key]));
         let all = statuses.iter().flat_map(|statuses| statuses.iter());
-        let reasons = all.map(|status| (text(status, &["state", "waiting", "reason"]), text(status, &["state", "waiting", "message"])));
+        let reasons =
+            all.map(|status| (text(status, &["state", "waiting", "reason"]), text(status, &["state", "waiting", "message"])));
         let bad = reasons.into_iter().find(|(reason, _)| !["", "ContainerCreating", "PodInitializing"].contains(reason));
         bad.map(|(reason, message)| format!("{reason}: {message}"))
     };

@@ -29,9 +29,9 @@ use crate::folder;
 use crate::inputs::{Inputs, read_text};
 
 pub use cost::{CostItem, InBill, Spent, cost_items, hourly};
-pub(crate) use state::STATE_FILE;
-pub use run::{Consent, deploys};
 pub(crate) use run::Driven;
+pub use run::{Consent, deploys};
+pub(crate) use state::STATE_FILE;
 pub use status::Status;
 
 /// A study's deployment, which this process alone changes.

@@ -39,7 +39,10 @@ mod tests {
     #[test]
     fn amounts_of_every_suffix_are_read() {
         assert_eq!([cpu_m("7600m"), cpu_m("8"), cpu_m("0.5"), cpu_m("x")], [7600, 8000, 500, 0]);
-        assert_eq!([bytes("64Gi"), bytes("1000G"), bytes("512"), bytes("1.5Ki"), bytes("")], [64 << 30, 1_000_000_000_000, 512, 1536, 0]);
+        assert_eq!(
+            [bytes("64Gi"), bytes("1000G"), bytes("512"), bytes("1.5Ki"), bytes("")],
+            [64 << 30, 1_000_000_000_000, 512, 1536, 0]
+        );
         assert_eq!([unix_s("1970-01-02T00:00:01Z"), unix_s("2026-11-26T14:00:00Z"), unix_s("soon")], [86_401, 1_795_701_600, 0]);
     }
 }

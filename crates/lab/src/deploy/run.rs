@@ -67,7 +67,12 @@ impl<'i> Driven<'i> {
     }
 
     /// Takes it down where the trials are done, and says what it cost; else says that it is up.
-    pub(crate) fn end<T>(mut self, done: Result<T, LabError>, progress: &mut dyn Progress, stop: &StopToken) -> Result<T, LabError> {
+    pub(crate) fn end<T>(
+        mut self,
+        done: Result<T, LabError>,
+        progress: &mut dyn Progress,
+        stop: &StopToken,
+    ) -> Result<T, LabError> {
         match done {
             Ok(done) => {
                 if self.by_hand {
@@ -191,7 +196,8 @@ impl Deployment<'_> {
     /// A failure after which the clusters are still up.
     fn still_up(&self, error: LabError) -> LabError {
         let (an_hour, _) = hourly(self.inputs, &self.costs());
-        let help = format!("the clusters are up, at {an_hour} an hour: the same command goes on, `perbuck deploy down` ends them");
+        let help =
+            format!("the clusters are up, at {an_hour} an hour: the same command goes on, `perbuck deploy down` ends them");
         self.explain(error).or_help(&help)
     }
 }

@@ -3,8 +3,8 @@
 use perbuck_core::compare::deployed_otherwise;
 use perbuck_core::run_record::Deployed;
 
-use super::cluster;
 use super::Deployment;
+use super::cluster;
 use crate::error::LabError;
 
 /// What is there of one contender.

@@ -206,7 +206,8 @@ fn wait_ready(reached: &Reached<'_>, progress: &mut dyn Progress, stop: &StopTok
         for (title, namespace, wanted) in waited_for(reached) {
             let pods = reached.pods(&namespace)?;
             for (component, count) in wanted {
-                let own = |pod: &&Value| text(pod, &["metadata", "labels", perbuck_deploy::kubernetes::label::COMPONENT]) == component;
+                let own =
+                    |pod: &&Value| text(pod, &["metadata", "labels", perbuck_deploy::kubernetes::label::COMPONENT]) == component;
                 let ready = pods.iter().filter(own).filter(|pod| is_ready(pod)).count();
                 if ready < count as usize {
                     open.push(format!("{title}{component}: {ready} of {count} ready"));
@@ -247,8 +248,9 @@ fn waited_for(reached: &Reached<'_>) -> Vec<(String, String, Vec<(&'static str, 
         parts.map(|(component, group)| (component.role(), group.count)).collect()
     };
     let systems = cluster.systems.iter().map(|system| (format!("{} ", system.contender), system.namespace.clone(), of(system)));
-    let agents = reached.rendered.agents.iter().map(|agents| {
-        (String::new(), agents.namespace.clone(), vec![(perbuck_deploy::kubernetes::render::AGENT, agents.count)])
-    });
+    let agents =
+        reached.rendered.agents.iter().map(|agents| {
+            (String::new(), agents.namespace.clone(), vec![(perbuck_deploy::kubernetes::render::AGENT, agents.count)])
+        });
     systems.chain(agents).collect()
 }

@@ -52,10 +52,12 @@ pub(crate) fn stages_of(
 /// The passwords of all contenders. Those of private servers, and of targets without a user, are empty.
 pub(crate) fn passwords(inputs: &Inputs, ask: Option<AskPassword>) -> Result<Vec<Secret>, LabError> {
     let of = |(contender, target): (&Contender, &Option<AnyTarget>)| match target {
-        Some(target) if target.server().is_some() => match inputs.passwords.get(contender.control_of.as_ref().unwrap_or(&contender.name)) {
-            Some(own) => Ok(own.clone()),
-            None => password(contender, ask),
-        },
+        Some(target) if target.server().is_some() => {
+            match inputs.passwords.get(contender.control_of.as_ref().unwrap_or(&contender.name)) {
+                Some(own) => Ok(own.clone()),
+                None => password(contender, ask),
+            }
+        }
         _ => Ok(Secret::default()),
     };
     inputs.study.contenders.iter().zip(&inputs.targets).map(of).collect()

@@ -67,8 +67,14 @@ fn a_planted_difference_of_each_kind_is_found_and_a_clean_cluster_has_none() {
         (|d| d.nodes[2].instance = "r6g.xlarge".into(), "node b0 of tikv is r6g.xlarge, and the bill has r6g.2xlarge"),
         (|d| d.nodes[2].arch = "x86_64".into(), "node b0 of tikv is x86_64, and the bill has aarch64"),
         (|d| d.nodes[2].zone = "us-east-1b".into(), "node b0 of tikv is in us-east-1b, and the study names us-east-1a"),
-        (|d| d.nodes.push(DeployedNode { name: "b9".into(), ..d.nodes[2].clone() }), "3 × r6g.2xlarge is billed for tikv, and 4 nodes run: b0, b1, b2, b9"),
-        (|d| d.nodes.push(DeployedNode { name: "x".into(), role: "pd".into(), ..d.nodes[2].clone() }), "node x has the role pd, which the bill does not have"),
+        (
+            |d| d.nodes.push(DeployedNode { name: "b9".into(), ..d.nodes[2].clone() }),
+            "3 × r6g.2xlarge is billed for tikv, and 4 nodes run: b0, b1, b2, b9",
+        ),
+        (
+            |d| d.nodes.push(DeployedNode { name: "x".into(), role: "pd".into(), ..d.nodes[2].clone() }),
+            "node x has the role pd, which the bill does not have",
+        ),
         (|d| drop(d.nodes.pop()), "1 × c5.4xlarge is billed for client, and 0 nodes run"),
         (|d| d.pods[3].node = "b0".into(), "2 pods of tikv share node b0: tikv-0, tikv-1"),
         (|d| d.pods[3].node = "a0".into(), "pod tikv-1 of tikv runs on a0, which is a node of tidb"),
@@ -80,7 +86,10 @@ fn a_planted_difference_of_each_kind_is_found_and_a_clean_cluster_has_none() {
         (|d| d.volumes[1].size_gib = 500, "volume tikv-1 of tikv has the size 500 GiB, and the bill has 1000 GiB"),
         (|d| d.volumes[1].kind = "gp2".into(), "volume tikv-1 of tikv has the kind gp2, and the bill has gp3"),
         (|d| d.volumes[1].iops = None, "volume tikv-1 of tikv has IOPS not requested, and the bill has 6000"),
-        (|d| d.volumes[1].throughput_mib_s = Some(125), "volume tikv-1 of tikv has a throughput of 125 MiB/s, and the bill has 500 MiB/s"),
+        (
+            |d| d.volumes[1].throughput_mib_s = Some(125),
+            "volume tikv-1 of tikv has a throughput of 125 MiB/s, and the bill has 500 MiB/s",
+        ),
     ];
     for (plant, said) in planted {
         let mut seen = billed();

@@ -17,7 +17,7 @@ pub(super) struct Planner<'a> {
 }
 
 impl Planner<'_> {
-    fn problem(&mut self, line: usize, message: impl Into<String>, help: impl Into<String>) {
+    pub(super) fn problem(&mut self, line: usize, message: impl Into<String>, help: impl Into<String>) {
         self.problems.push(Problem { file: self.file.to_owned(), line, message: message.into(), help: help.into() });
     }
 
@@ -75,6 +75,8 @@ impl Planner<'_> {
             storage: spec.storage.iter().map(|(key, found)| (key.clone(), found.value.to_string())).collect(),
             line: spec.line,
         };
+        self.check(contender, spec, &system, &groups);
+        self.helpers(position, contender, spec);
         let Some(cluster) = self.clusters.get_mut(position) else { return };
         cluster.groups.extend(groups);
         cluster.systems.push(system);
@@ -106,7 +108,7 @@ impl Planner<'_> {
         let kubernetes = spec.kubernetes.as_ref().map(|v| v.value.clone()).unwrap_or_default();
         let operator = kind.has_operator().then(|| spec.operator.as_ref().map(|v| v.value.clone()));
         match operator {
-            Some(None) => self.problem(spec.line, "`deploy` says no version of TiDB Operator", "add `operator = \"v1.6.3\"`"),
+            Some(None) => self.problem(spec.line, "`deploy` says no version of TiDB Operator", "add `operator = \"v1.6.6\"`"),
             None if spec.operator.is_some() => {
                 self.problem(spec.line, format!("{} has no operator", kind.label()), "leave out `operator`");
             }
@@ -155,6 +157,8 @@ impl Planner<'_> {
             named_zones,
             operator,
             crds,
+            operator_image: None,
+            agent: None,
             groups,
             systems,
         });

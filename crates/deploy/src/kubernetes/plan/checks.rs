@@ -1,0 +1,59 @@
+//! What a system's objects would not hold, found before they are made; and the images that all contenders of a cluster share.
+
+use perbuck_core::study::{Contender, DeploySpec};
+
+use super::super::component::{Component, Kind};
+use super::super::{settings, tidb};
+use super::planner::Planner;
+use super::{ADMIN, CLIENT, Group, System};
+
+/// The releases of TiDB Operator whose objects perbuck writes. The sources of 2.0.1 call that version experimental (read 2026-08).
+const OPERATOR: &str = "v1.6.";
+
+impl Planner<'_> {
+    /// Finds what the objects of a system would not hold.
+    pub(super) fn check(&mut self, contender: &Contender, spec: &DeploySpec, system: &System, groups: &[Group]) {
+        if let Some(operator) = spec.operator.as_ref().filter(|v| system.kind.has_operator() && !v.value.starts_with(OPERATOR)) {
+            let message = format!("`deploy.operator` is `{}`, and perbuck deploys by TiDB Operator 1.6", operator.value);
+            self.problem(operator.line, message, "write `operator = \"v1.6.6\"`");
+        }
+        for group in groups.iter().filter(|g| g.count != 1 && g.component.is_some_and(Component::is_single)) {
+            let message = format!("`{}` has {} machines of role `{}`, and runs one", contender.name, group.count, group.role);
+            self.problem(group.line, message, "write `count = 1`");
+        }
+        if system.kind == Kind::Tidb {
+            for (component, settings) in &system.config {
+                if let Some(path) = settings::value_and_table(settings) {
+                    let line = settings.get(path).map_or(spec.line, |found| found.line);
+                    let message = format!("`deploy.config.{}.{path}` is a value and a table of others", component.role());
+                    self.problem(line, message, "keep one of them");
+                }
+            }
+        }
+        if let Some(other) = tidb::other_copies(system.config.get(&Component::Pd), system.replication_factor) {
+            let copies = system.replication_factor.unwrap_or_default();
+            let message =
+                format!("`deploy.config.pd.{}` is {}, and `replication_factor` is {copies}", tidb::REPLICAS, other.value);
+            self.problem(other.line, message, "leave it out: perbuck sets it to `replication_factor`");
+        }
+    }
+
+    /// Reads the images of the operator and of the load agents, which contenders of one cluster share.
+    pub(super) fn helpers(&mut self, position: usize, contender: &Contender, spec: &DeploySpec) {
+        for (name, role) in [("operator", ADMIN), ("agent", CLIENT)] {
+            let machine = contender.nodes.iter().find(|node| node.role == role).and_then(|node| node.machine.as_ref());
+            let by = spec.images.get(name);
+            let named = by.and_then(|by| machine.and_then(|m| by.get(&m.arch)).or_else(|| by.get(""))).cloned();
+            let Some(cluster) = self.clusters.get_mut(position) else { return };
+            let known = if name == "agent" { &mut cluster.agent } else { &mut cluster.operator_image };
+            match (known.as_ref(), named) {
+                (Some(known), Some(named)) if *known != named.value => {
+                    let message = format!("contenders of one cluster differ in `deploy.image.{name}`");
+                    self.problem(named.line, message, "name one image for all, of both architectures where machines differ");
+                }
+                (None, Some(named)) => *known = Some(named.value),
+                _ => {}
+            }
+        }
+    }
+}
