@@ -162,7 +162,7 @@ deploy = { provider = "gke", kind = "mysql", version = "8.4", kubernetes = "1.35
         assert_eq!(value(database, "--node-taints"), Some("perbuck/role=mysql:NoSchedule"));
         assert_eq!(
             value(database, "--node-labels"),
-            Some("perbuck/study=arm-value,perbuck/contender=Axion.1,perbuck/role=mysql")
+            Some("perbuck/study=arm-value,perbuck/contender=axion-1,perbuck/role=mysql")
         );
         for (step, name, count, zone) in [(near, "client-a", "2", "us-central1-a"), (far, "client-b", "1", "us-central1-b")] {
             assert_eq!(step.words[4], name);

@@ -153,10 +153,11 @@ mod tests {
         let of = |contender: &str| format!("perbuck-arm-value-{contender}");
         let (arm, x86) = (of("arm"), of("x86"));
         let (arm_tikv, arm_pd, x86_tikv, x86_pd) = (of("arm-tikv"), of("arm-pd"), of("x86-tikv"), of("x86-pd"));
-        let expected = [("Namespace", &arm), ("StorageClass", &arm_tikv), ("StorageClass", &arm_pd)];
+        let own = "perbuck-arm-value".to_owned();
+        let expected = [("Namespace", &own), ("Namespace", &arm), ("StorageClass", &arm_tikv), ("StorageClass", &arm_pd)];
         let expected = expected.into_iter().chain([("Namespace", &x86), ("StorageClass", &x86_tikv), ("StorageClass", &x86_pd)]);
         assert_eq!(names, expected.map(|(kind, name)| (kind, name.as_str())).collect::<Vec<_>>());
-        let tikv = objects[1].value.json();
+        let tikv = objects[2].value.json();
         let expected = serde_json::json!({
             "type": "gp3", "iops": "6000", "throughput": "500", "csi.storage.k8s.io/fstype": "ext4", "encrypted": "true",
             "tagSpecification_1": "perbuck/study=arm-value", "tagSpecification_2": "perbuck/contender=arm",
@@ -168,13 +169,13 @@ mod tests {
         assert_eq!(*topology, serde_json::json!({ "key": "topology.ebs.csi.aws.com/zone", "values": ["us-east-1a"] }));
         assert_eq!(tikv["metadata"]["labels"]["perbuck/role"], "tikv");
         // What the size includes is not asked for.
-        assert!(objects[2].value.at("parameters").unwrap().at("iops").is_none());
+        assert!(objects[3].value.at("parameters").unwrap().at("iops").is_none());
     }
 
     #[test]
     fn the_study_chooses_another_file_system_but_no_other_volume() {
         let with = |storage: &str| TIDB.replace("image = { agent", &format!("storage = {{ {storage} }}, image = {{ agent"));
-        let tikv = made(&with("fsType = \"xfs\", kmsKeyId = \"key\", encrypted = \"false\""))[1].value.json();
+        let tikv = made(&with("fsType = \"xfs\", kmsKeyId = \"key\", encrypted = \"false\""))[2].value.json();
         assert_eq!(tikv["parameters"]["csi.storage.k8s.io/fstype"], "xfs");
         assert_eq!((&tikv["parameters"]["kmsKeyId"], &tikv["parameters"]["encrypted"]), (&"key".into(), &"false".into()));
         assert_eq!(tikv["mountOptions"], serde_json::json!(["noatime"]));
@@ -186,7 +187,7 @@ mod tests {
 
     #[test]
     fn an_existing_cluster_has_the_driver_that_the_study_names() {
-        let class = made(MYSQL)[1].value.json();
+        let class = made(MYSQL)[2].value.json();
         assert_eq!((&class["provisioner"], &class["parameters"]), (&"rancher.io/local-path".into(), &serde_json::json!({})));
         assert!(class.get("mountOptions").is_none() && class.get("allowedTopologies").is_none());
         let without = MYSQL.replace("storage = { provisioner = \"rancher.io/local-path\" }, ", "");

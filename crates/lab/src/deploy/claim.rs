@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use perbuck_deploy::kubernetes::plan::dns;
 use perbuck_deploy::kubernetes::{Group, label};
 use serde_json::{Value, json};
 
@@ -53,10 +54,9 @@ pub(super) fn release(reached: &Reached<'_>) -> Result<(), LabError> {
 }
 
 fn mark(reached: &Reached<'_>, group: &Group, name: &str, id: &str) -> Value {
-    let mut labels = BTreeMap::from([(label::STUDY, reached.rendered.study.as_str()), (label::ROLE, group.role.as_str())]);
-    if let Some(contender) = &group.contender {
-        labels.insert(label::CONTENDER, contender);
-    }
+    let own = [(label::STUDY, reached.rendered.study.clone()), (label::ROLE, group.role.clone())];
+    let labels: BTreeMap<&str, String> =
+        own.into_iter().chain(group.contender.as_deref().map(|of| (label::CONTENDER, dns(of)))).collect();
     let mut object = json!({
         "apiVersion": "v1",
         "kind": "Node",
@@ -75,7 +75,7 @@ fn study_of(of: &Value) -> &str {
 /// Whether a marked node is one of a group.
 fn is_of(of: &Value, group: &Group) -> bool {
     let labels = |key: &str| text(of, &["metadata", "labels", key]);
-    labels(label::ROLE) == group.role && labels(label::CONTENDER) == group.contender.as_deref().unwrap_or_default()
+    labels(label::ROLE) == group.role && labels(label::CONTENDER) == group.contender.as_deref().map(dns).unwrap_or_default()
 }
 
 /// Whether pods may come to a node.

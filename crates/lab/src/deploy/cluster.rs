@@ -109,16 +109,14 @@ pub(super) fn make(rendered: &Rendered, root: &Path, progress: &mut dyn Progress
     Ok(())
 }
 
-/// Whether what a `gcloud … create` makes is there already: `describe` takes the same words up to its first option, and where it is.
+/// Whether what a `gcloud … create` makes is there already: `describe` takes its first words, and where it is.
 fn is_there(tool: &Tool, words: &[&str], progress: &mut dyn Progress, stop: &StopToken) -> Result<bool, LabError> {
     let Some(at) = words.iter().position(|word| *word == "create") else { return Ok(false) };
-    let places = ["--cluster", "--zone", "--region", "--location", "--project"];
-    let described = words.iter().enumerate().filter_map(|(n, word)| match n {
-        _ if n == at => Some("describe"),
-        _ if n < at || n == at + 1 => Some(*word),
-        _ => places.iter().any(|place| word.starts_with(&format!("{place}="))).then_some(*word),
-    });
-    let there = tool.run(&described.collect::<Vec<_>>(), None, progress, stop).is_ok();
+    let mut described: Vec<&str> = words.iter().take(at + 2).map(|word| if *word == "create" { "describe" } else { word }).collect();
+    for pair in words.windows(2).filter(|pair| ["--cluster", "--zone", "--project"].contains(&pair[0])) {
+        described.extend(pair);
+    }
+    let there = tool.run(&described, None, progress, stop).is_ok();
     if stop.requested() { Err(LabError::interrupted()) } else { Ok(there) }
 }
 

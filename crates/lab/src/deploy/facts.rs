@@ -1,6 +1,7 @@
 //! What the objects of an API server say of nodes, pods and volumes.
 
 use perbuck_core::run_record::{Deployed, DeployedNode, DeployedPod, DeployedVolume, arch};
+use perbuck_deploy::kubernetes::plan::dns;
 use perbuck_deploy::kubernetes::{System, label};
 use serde_json::Value;
 
@@ -38,7 +39,8 @@ pub(super) fn deployed(
     nodes: &[Value],
     (pods, claims, classes): (&[Value], &[Value], &[Value]),
 ) -> Deployed {
-    let is_own = |of: &&Value| [system.contender.as_str(), ""].contains(&label_of(of, label::CONTENDER));
+    let own = dns(&system.contender);
+    let is_own = |of: &&Value| [own.as_str(), ""].contains(&label_of(of, label::CONTENDER));
     let mut nodes: Vec<DeployedNode> = nodes.iter().filter(is_own).map(node).collect();
     let mut pods: Vec<DeployedPod> = pods.iter().filter(|pod| !label_of(pod, label::COMPONENT).is_empty()).map(pod).collect();
     let mut volumes: Vec<DeployedVolume> = claims.iter().map(|claim| volume(claim, classes)).collect();
@@ -108,7 +110,7 @@ fn volume(claim: &Value, classes: &[Value]) -> DeployedVolume {
     let size = if size.is_empty() { text(claim, &["spec", "resources", "requests", "storage"]) } else { size };
     DeployedVolume {
         claim: name(claim).to_owned(),
-        role: label_of(class, label::COMPONENT).to_owned(),
+        role: label_of(class, label::ROLE).to_owned(),
         class: class_name.to_owned(),
         kind: text(class, &["parameters", "type"]).to_owned(),
         size_gib: bytes(size) / GIB,

@@ -8,6 +8,7 @@ use perbuck_core::run_record::Deployed;
 use perbuck_core::study::{Attached, Study};
 use perbuck_core::units::duration_text;
 use perbuck_database::secret::Secret;
+use perbuck_deploy::kubernetes::plan::dns;
 use perbuck_deploy::kubernetes::render::AGENT;
 use perbuck_deploy::kubernetes::{System, label};
 use perbuck_fleet::Token;
@@ -207,7 +208,7 @@ impl Reached<'_> {
     fn addresses(&self, namespace: &str, component: &str, contender: Option<&str>) -> Result<Vec<String>, LabError> {
         let mut selector = format!("{}={component}", label::COMPONENT);
         if let Some(contender) = contender {
-            selector += &format!(",{}={contender}", label::CONTENDER);
+            selector += &format!(",{}={}", label::CONTENDER, dns(contender));
         }
         let mut pods = self.list(("v1", "Pod"), Some(namespace), &selector)?;
         pods.sort_by(|a, b| name(a).cmp(name(b)));
