@@ -2,6 +2,7 @@
 
 #![allow(rustdoc::invalid_html_tags, reason = "doc comments are the help, which is plain text")]
 
+pub(crate) mod deploy;
 mod evaluation;
 pub(crate) mod fleet;
 mod form;
@@ -59,6 +60,8 @@ pub(crate) enum Command {
     Agent(fleet::AgentArguments),
     /// Make a token for agents, and check them
     Fleet(fleet::FleetCommandArguments),
+    /// Deploy a study on Kubernetes: render, up, status, down
+    Deploy(deploy::DeployArguments),
     /// Find the highest throughput at which each contender keeps a latency objective
     Capacity(CapacityArguments),
     // The next three read their words themselves, in the syntax of the program that they replace: see `replaced` in main.rs.
@@ -328,6 +331,8 @@ pub(crate) struct RunArguments {
     pub(crate) password: PasswordArguments,
     #[command(flatten)]
     pub(crate) fleet: fleet::FleetArguments,
+    #[command(flatten)]
+    pub(crate) spending: deploy::SpendingArguments,
 }
 
 #[derive(Debug, Args)]

@@ -50,6 +50,7 @@ fn main() -> ExitCode {
         Command::Run(a) => commands::run(a),
         Command::Agent(a) => commands::fleet::agent(a),
         Command::Fleet(a) => commands::fleet::run(a),
+        Command::Deploy(a) => commands::deploy::run(a),
         Command::Capacity(a) => commands::capacity(a),
         Command::Import(a) => commands::import::run(a),
         Command::Sysbench { .. } | Command::Tpcc { .. } | Command::Ycsb { .. } => Err(not_of_replacements()),

@@ -6,7 +6,7 @@ mod progress;
 mod signals;
 mod verbosity;
 
-use std::io::{self, Write, stdout};
+use std::io::{self, IsTerminal, Write, stdout};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -90,6 +90,23 @@ pub fn ask_password(contender: &str) -> io::Result<String> {
 pub fn prompt_password(prompt: &str) -> io::Result<String> {
     let _prompting = signals::prompting();
     progress::beside_bar(|| rpassword::prompt_password(printable(prompt)))
+}
+
+/// Asks a question at the terminal; true where the answer is yes.
+///
+/// # Errors
+/// There is no terminal.
+pub fn confirm(question: &str) -> io::Result<bool> {
+    if !io::stdin().is_terminal() {
+        return Err(io::Error::other("standard input is no terminal"));
+    }
+    let _prompting = signals::prompting();
+    progress::beside_bar(|| {
+        eprint!("{} [y/N] ", printable(question));
+        let mut answer = String::new();
+        io::stdin().read_line(&mut answer)?;
+        Ok(["y", "yes"].contains(&answer.trim().to_lowercase().as_str()))
+    })
 }
 
 /// The exit code of a failure (docs/exit-codes.md).

@@ -186,7 +186,7 @@ impl Run<'_> {
             data_size: None,
             prewarm: None,
         };
-        let context = Context { study: &study, fingerprint: &fingerprint, host: &host, fleet: fleet.as_ref() };
+        let context = Context { study: &study, fingerprint: &fingerprint, host: &host, fleet: fleet.as_ref(), deployment: None };
         let (mut live, began) = (Live { printer, out, shown: Ok(()), stop: stop.clone() }, Instant::now());
         let ran = run_watched(&context, task, stop, &mut live);
         let took = began.elapsed();

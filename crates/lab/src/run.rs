@@ -9,7 +9,7 @@ use perbuck_core::run_record::{Flag, RunRecord};
 use perbuck_core::study::{Factor, Study};
 use perbuck_load::stop::StopToken;
 
-use crate::deploy::{Consent, Deployment, Driven};
+use crate::deploy::{Deployment, Driven, Spending};
 use crate::error::{ErrorKind, LabError};
 use crate::estimate::{Ahead, Estimate, TimeLeft, length};
 use crate::fleet::{Fleet, FleetOptions, Load};
@@ -42,8 +42,8 @@ pub struct RunOptions {
     pub fleet: Option<FleetOptions>,
     /// How a password is asked for that no variable and no file holds; `None` asks for none.
     pub ask_password: Option<AskPassword>,
-    /// How the user is asked whether to deploy for money; `None` asks nobody.
-    pub consent: Option<Consent>,
+    /// How money is spent on clusters that perbuck deploys.
+    pub spending: Spending,
 }
 
 /// Runs everything of a study that is not on disk yet, or of one of its deployments; returns its results folder.
@@ -315,7 +315,10 @@ impl Run<'_> {
             let given_up = match (self.trial(session, stage, key, position), session.context.fleet) {
                 // There is no record of it: a part of what was done is not known.
                 (Err(lost), Some(fleet)) if lost.kind() == ErrorKind::AgentLost => {
-                    let lost = session.context.deployment.map_or(lost, |deployment| deployment.explain(lost));
+                    let lost = match session.context.deployment {
+                        Some(deployment) => deployment.explain(lost),
+                        None => lost,
+                    };
                     self.progress.alert(&format!("void, and measured again: {lost}"));
                     fleet.regroup(session.stop, self.progress)?;
                     lost

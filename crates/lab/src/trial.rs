@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use perbuck_core::compare::deployed_changes;
 use perbuck_core::load_model::LoadModel;
 use perbuck_core::metric::{Metric, RecordedMetric};
 use perbuck_core::plan::{self, TrialKey};
 use perbuck_core::run_record::{
-    AgentRecord, BootTime, DataSize, Flag, Health, HistogramRecord, HostRecord, Interval, LoadRecord, Prewarmed, RECORD_SCHEMA,
-    RunRecord, TargetRecord, WorkloadRecord,
+    AgentRecord, BootTime, DataSize, Deployed, Flag, Health, HistogramRecord, HostRecord, Interval, LoadRecord, Prewarmed,
+    RECORD_SCHEMA, RunRecord, TargetRecord, WorkloadRecord,
 };
 use perbuck_core::study::Study;
 use perbuck_core::units::total;
@@ -22,6 +23,7 @@ use perbuck_load::trial::{RunError, TrialOutcome, TrialSpec};
 use perbuck_load::workload::NewRecords;
 
 use crate::counters::differences;
+use crate::deploy::Deployment;
 use crate::distance;
 use crate::error::{ErrorKind, LabError};
 use crate::flags::{self, AppliedBy};

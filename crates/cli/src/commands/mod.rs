@@ -30,6 +30,7 @@ use crate::args::{
 
 pub(crate) mod check;
 pub(crate) mod demo;
+pub(crate) mod deploy;
 pub(crate) mod fleet;
 pub(crate) mod import;
 pub(crate) mod init;
@@ -116,6 +117,7 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), LabError> {
         at: arguments.at.clone(),
         fleet: fleet::options(&arguments.fleet)?,
         ask_password: arguments.password.asked(),
+        spending: deploy::spending(arguments.spending),
     };
     let StudyArguments { path, targets, prices } = &arguments.study;
     let lab = Lab::open(path, LabOptions { targets: targets.of(), prices: prices.clone(), run, ..LabOptions::default() })?;

@@ -6,7 +6,7 @@ use perbuck_deploy::kubernetes::plan::dns;
 use perbuck_deploy::kubernetes::{Group, label};
 use serde_json::{Value, json};
 
-use super::cluster::{MANAGER, Reached, kind, told};
+use super::cluster::{MANAGER, Reached, told};
 use super::facts::{at, name, node, text};
 use crate::error::{ErrorKind, LabError};
 use crate::progress::Progress;

@@ -112,7 +112,8 @@ pub(super) fn make(rendered: &Rendered, root: &Path, progress: &mut dyn Progress
 /// Whether what a `gcloud … create` makes is there already: `describe` takes its first words, and where it is.
 fn is_there(tool: &Tool, words: &[&str], progress: &mut dyn Progress, stop: &StopToken) -> Result<bool, LabError> {
     let Some(at) = words.iter().position(|word| *word == "create") else { return Ok(false) };
-    let mut described: Vec<&str> = words.iter().take(at + 2).map(|word| if *word == "create" { "describe" } else { word }).collect();
+    let mut described: Vec<&str> =
+        words.iter().take(at + 2).map(|word| if *word == "create" { "describe" } else { word }).collect();
     for pair in words.windows(2).filter(|pair| ["--cluster", "--zone", "--project"].contains(&pair[0])) {
         described.extend(pair);
     }

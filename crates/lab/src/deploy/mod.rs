@@ -7,7 +7,9 @@ mod claim;
 mod cluster;
 mod cost;
 mod down;
+mod expiry;
 mod facts;
+mod files;
 mod quantity;
 mod run;
 mod state;
@@ -29,8 +31,10 @@ use crate::folder;
 use crate::inputs::{Inputs, read_text};
 
 pub use cost::{CostItem, InBill, Spent, cost_items, hourly};
+pub use expiry::expired;
+pub use files::{cost_table, files, spent_table};
 pub(crate) use run::Driven;
-pub use run::{Consent, deploys};
+pub use run::{Consent, Spending, deploys};
 pub(crate) use state::STATE_FILE;
 pub use status::Status;
 

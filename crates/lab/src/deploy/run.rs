@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::io;
 
-use perbuck_core::compare::deployed_otherwise;
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD as BASE64;
 use perbuck_core::run_record::Deployed;
 use perbuck_core::study::{Attached, Study};
 use perbuck_core::units::duration_text;
@@ -17,7 +18,8 @@ use serde_json::Value;
 
 use super::cluster::{Reached, kind, reach, told};
 use super::facts::{name, text, trouble};
-use super::{Deployment, cost, hourly, total};
+use super::state::State;
+use super::{Deployment, cost, hourly, now_unix_s, total};
 use crate::error::{ErrorKind, LabError};
 use crate::estimate::Estimate;
 use crate::fleet::{AgentAddress, FleetOptions};
@@ -27,6 +29,15 @@ use crate::run::RunOptions;
 
 /// Asks the user whether to spend money; the text says how much.
 pub type Consent = fn(&str) -> io::Result<bool>;
+
+/// How the user wants money to be spent on clusters.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Spending {
+    /// How the user is asked; `None` asks nobody.
+    pub consent: Option<Consent>,
+    /// After how many seconds the clusters are taken down if no perbuck runs the study; `None` is never.
+    pub ttl_s: Option<u64>,
+}
 
 /// Bringing clusters up and down takes about this long beside the trials: EKS makes a control plane in a quarter of an hour.
 const AROUND_S: u64 = 2400;
@@ -56,9 +67,7 @@ impl<'i> Driven<'i> {
         }
         let mut deployment = Deployment::open(inputs, &options.results)?;
         let by_hand = deployment.is_up() && deployment.state.by_hand;
-        if !deployment.is_up() {
-            consented(&deployment, options.consent)?;
-        }
+        deployment.begin(&options.spending)?;
         deployment.up(progress, stop)?;
         let brought = deployment.as_billed().and_then(|()| deployment.reachable());
         let reachable = brought.map_err(|error| deployment.still_up(error))?;
@@ -94,14 +103,41 @@ pub fn deploys(study: &Study) -> bool {
     study.contenders.iter().any(|c| c.deploy.is_some() && c.target.is_none())
 }
 
-/// Asks whether to spend what a deployment costs, where somebody is to be asked.
-fn consented(deployment: &Deployment<'_>, consent: Option<Consent>) -> Result<(), LabError> {
-    let Some(ask) = consent else { return Ok(()) };
-    let asked = ask(&format!("{}; deploy it?", deployment.cost_text()));
-    match asked {
-        Ok(true) => Ok(()),
-        Ok(false) => Err(LabError::refused("nothing was deployed", "answer y, or give --yes")),
-        Err(e) => Err(LabError::usage(format!("cannot ask whether to deploy: {e}"), "give --yes")),
+impl Deployment<'_> {
+    /// Asks whether to spend what the deployment costs, unless it is up, and notes when it ends by itself.
+    ///
+    /// # Errors
+    /// The user says no, or cannot be asked.
+    pub fn begin(&mut self, spending: &Spending) -> Result<(), LabError> {
+        if let Some(ask) = spending.consent.filter(|_| !self.is_up()) {
+            match ask(&format!("{}; deploy?", self.cost_text())) {
+                Ok(true) => {}
+                Ok(false) => return Err(LabError::refused("nothing was deployed", "answer y, or give --yes")),
+                Err(e) => return Err(LabError::usage(format!("cannot ask whether to deploy: {e}"), "give --yes")),
+            }
+        }
+        if !self.is_up() {
+            self.state = State::new(now_unix_s())?;
+        }
+        if let Some(ttl_s) = spending.ttl_s {
+            self.state.expires_unix_s = Some(now_unix_s().saturating_add(ttl_s));
+            self.state.write(&self.root)?;
+            self.watch_expiry()?;
+        }
+        Ok(())
+    }
+
+    /// Keeps it up until `deploy down`, whatever runs on it.
+    pub fn keep(&mut self) {
+        self.state.by_hand = true;
+    }
+
+    /// The target of each contender that is up.
+    ///
+    /// # Errors
+    /// A cluster that does not answer, or a pod without an address.
+    pub fn targets(&self) -> Result<BTreeMap<String, String>, LabError> {
+        Ok(self.reachable()?.targets)
     }
 }
 
@@ -243,7 +279,8 @@ impl Reached<'_> {
             let message = format!("the cluster has no secret {name} with `{key}` in {namespace}");
             LabError::new(ErrorKind::Target, message, "bring the study up again: perbuck deploy up")
         };
-        perbuck_kubernetes::secret_text(&there, key).ok_or_else(missing)
+        let bytes = BASE64.decode(text(&there, &["data", key])).ok().filter(|bytes| !bytes.is_empty());
+        bytes.and_then(|bytes| String::from_utf8(bytes).ok()).ok_or_else(missing)
     }
 
     /// What is wrong with any pod of the study.

@@ -6,7 +6,7 @@ use perbuck_core::study::Provider;
 use perbuck_deploy::kubernetes::render::{Layer, Rendered};
 use perbuck_deploy::kubernetes::{Component, System};
 use perbuck_fleet::Token;
-use perbuck_kubernetes::Change;
+use perbuck_kubernetes::{Api, Change};
 use perbuck_load::stop::StopToken;
 use serde_json::{Value, json};
 
@@ -119,7 +119,7 @@ impl Deployment<'_> {
             Some(text) => text.clone(),
             None => {
                 progress.passing(&format!("reading {url}"));
-                perbuck_kubernetes::download(url).map_err(told)?
+                Api::download(url).map_err(told)?
             }
         };
         let objects = perbuck_kubernetes::yaml(&text).map_err(told)?;
@@ -146,7 +146,7 @@ impl Deployment<'_> {
                 }
             }
         }
-        reached.api.refresh().map_err(told)
+        Ok(())
     }
 
     /// Notes what is there of every contender.

@@ -1,0 +1,122 @@
+//! `perbuck deploy render`, `up`, `status` and `down`.
+
+use std::fs;
+use std::path::Path;
+
+use perbuck_console::{Display, print, print_styled, stop_on_signal};
+use perbuck_lab::deploy::{self, Deployment, Spending, Status};
+use perbuck_lab::inputs::{self, Inputs};
+use perbuck_lab::registry::Registry;
+use perbuck_lab::{ErrorKind, LabError};
+use perbuck_report::text;
+
+use super::screen;
+use crate::args::StudyArguments;
+use crate::args::deploy::{
+    DeployArguments, DeployCommand, DeployedArguments, DownArguments, RenderArguments, SpendingArguments, UpArguments,
+};
+
+/// What Ctrl-C does.
+const STOPS: &str = "stopping; what was made stays, and the same command goes on";
+
+pub(crate) fn run(arguments: &DeployArguments) -> Result<(), LabError> {
+    match &arguments.command {
+        DeployCommand::Render(arguments) => render(arguments),
+        DeployCommand::Up(arguments) => up(arguments),
+        DeployCommand::Status(arguments) => status(arguments),
+        DeployCommand::Down(arguments) => down(arguments),
+    }
+}
+
+/// How the user wants to spend money.
+pub(crate) fn spending(arguments: SpendingArguments) -> Spending {
+    let consent = (!arguments.yes).then_some(perbuck_console::confirm as deploy::Consent);
+    Spending { consent, ttl_s: arguments.ttl.map(|ns| ns.div_ceil(1_000_000_000)) }
+}
+
+fn read(study: &StudyArguments) -> Result<Inputs, LabError> {
+    inputs::read((&study.path, &study.targets.of()), study.prices.as_deref(), Registry::default())
+}
+
+fn render(arguments: &RenderArguments) -> Result<(), LabError> {
+    let inputs = read(&arguments.study)?;
+    for file in deploy::files(&inputs)? {
+        write(&arguments.out.join(&file.path), &file.text)?;
+        print(&format!("{}\n", arguments.out.join(&file.path).display()))?;
+    }
+    let (heads, rows) = deploy::cost_table(&inputs)?;
+    print_styled(&format!("\n{}", text::table(&heads, &rows, screen())))
+}
+
+fn write(path: &Path, content: &str) -> Result<(), LabError> {
+    let made = path.parent().map_or(Ok(()), fs::create_dir_all);
+    made.and_then(|()| fs::write(path, content)).map_err(|e| LabError::file("write", path, &e))
+}
+
+fn up(arguments: &UpArguments) -> Result<(), LabError> {
+    let DeployedArguments { study, results } = &arguments.of;
+    let (inputs, stop) = (read(study)?, stop_on_signal(STOPS)?);
+    let mut deployment = Deployment::open(&inputs, results)?;
+    deployment.begin(&spending(arguments.spending))?;
+    deployment.keep();
+    deployment.up(&mut Display::default(), &stop)?;
+    print(&format!("up: {}\n", deployment.cost_text()))?;
+    let targets = deployment.targets()?;
+    let lines: String = targets.iter().map(|(name, target)| format!("  {name}: {target}\n")).collect();
+    print(&lines)
+}
+
+fn status(arguments: &DeployedArguments) -> Result<(), LabError> {
+    let inputs = read(&arguments.study)?;
+    let mut deployment = Deployment::open(&inputs, &arguments.results)?;
+    let all = deployment.status()?;
+    if all.is_empty() {
+        print("nothing is up\n")?;
+    }
+    for Status { contender, deployed, differences } in &all {
+        let ready = deployed.pods.iter().filter(|pod| pod.ready).count();
+        let (nodes, pods, volumes) = (deployed.nodes.len(), deployed.pods.len(), deployed.volumes.len());
+        print(&format!("{contender}: {nodes} nodes, {ready} of {pods} pods ready, {volumes} volumes\n"))?;
+        let what = if differences.is_empty() {
+            "  as billed\n".to_owned()
+        } else {
+            differences.iter().map(|d| format!("  {d}\n")).collect()
+        };
+        print(&what)?;
+    }
+    spent(&deployment)?;
+    let differing = all.iter().filter(|status| !status.differences.is_empty()).count();
+    if differing == 0 {
+        Ok(())
+    } else {
+        Err(LabError::new(ErrorKind::OtherMachines, "what runs is not what is billed", "see the lines above"))
+    }
+}
+
+fn down(arguments: &DownArguments) -> Result<(), LabError> {
+    let DeployedArguments { study, results } = &arguments.of;
+    let (inputs, stop) = (read(study)?, stop_on_signal(STOPS)?);
+    if arguments.when_expired && !deploy::expired(&inputs, results, &stop)? {
+        return Ok(());
+    }
+    let mut deployment = Deployment::open(&inputs, results)?;
+    if !deployment.is_up() {
+        return print("nothing is up\n");
+    }
+    deployment.down(&mut Display::default(), &stop)?;
+    print("nothing of this study is left\n")?;
+    spent(&deployment)
+}
+
+fn spent(deployment: &Deployment<'_>) -> Result<(), LabError> {
+    let spent = deployment.spent();
+    if spent.is_empty() {
+        return Ok(());
+    }
+    let (heads, rows) = deploy::spent_table(&spent);
+    print_styled(&format!(
+        "{}\nthis study's clusters cost {} until now\n",
+        text::table(&heads, &rows, screen()),
+        deploy::total(&spent)
+    ))
+}

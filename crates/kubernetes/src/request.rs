@@ -1,0 +1,146 @@
+//! One request: its limit in time, its failure in words, and the warnings of its answer.
+
+use std::future::Future;
+use std::time::Duration;
+
+use http::{HeaderMap, Method, StatusCode, header};
+use http_body_util::{BodyExt, Limited};
+use kube::client::Body;
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use serde_json::Value;
+
+use crate::api::Api;
+use crate::error::{ApiError, ErrorKind, cause, refused};
+
+/// The limit of a request.
+pub(crate) const LIMIT: Duration = Duration::from_secs(30);
+/// No answer is longer. A page of 500 objects stays far below.
+const LONGEST: usize = 512 << 20;
+/// Characters that stand for themselves in a path or a query.
+const PLAIN: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~').remove(b':');
+
+/// How much of each object the answer holds.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Accept {
+    Whole,
+    /// Names and labels alone.
+    Metadata,
+    /// What the server offers, in one answer.
+    Discovery,
+}
+
+impl Accept {
+    fn header(self) -> &'static str {
+        match self {
+            Self::Whole => "application/json",
+            Self::Metadata => "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json",
+            Self::Discovery => "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json",
+        }
+    }
+}
+
+pub(crate) struct Request<'a> {
+    /// What it concerns, for messages.
+    pub(crate) object: &'a str,
+    pub(crate) method: Method,
+    pub(crate) path: String,
+    pub(crate) accept: Accept,
+    pub(crate) body: Option<(&'static str, Vec<u8>)>,
+}
+
+impl<'a> Request<'a> {
+    pub(crate) fn get(object: &'a str, path: impl Into<String>, accept: Accept) -> Self {
+        Self { object, method: Method::GET, path: path.into(), accept, body: None }
+    }
+}
+
+pub(crate) struct Answer {
+    pub(crate) status: StatusCode,
+    pub(crate) warnings: Vec<String>,
+    pub(crate) body: Value,
+}
+
+/// A name as a part of a path or a query.
+pub(crate) fn encoded(text: &str) -> String {
+    utf8_percent_encode(text, PLAIN).to_string()
+}
+
+impl Api {
+    /// Sends a request; an answer that is no success is an error.
+    pub(crate) fn request(&self, request: Request<'_>) -> Result<Answer, ApiError> {
+        let object = request.object;
+        let mut built =
+            http::Request::builder().method(request.method).uri(request.path).header(header::ACCEPT, request.accept.header());
+        let body = match request.body {
+            Some((kind, bytes)) => {
+                built = built.header(header::CONTENT_TYPE, kind);
+                Body::from(bytes)
+            }
+            None => Body::empty(),
+        };
+        let built = built.body(body).map_err(|error| ApiError::invalid(format!("{object}: {error}")))?;
+        let (status, headers, bytes) = self.within(object, LIMIT, exchange(&self.client, built))?;
+        if !status.is_success() {
+            return Err(refused(&self.server, &self.kubectl, object, status, &bytes));
+        }
+        let body = serde_json::from_slice(&bytes).map_err(|error| {
+            ApiError::new(ErrorKind::Other, format!("{object}: {} answers no JSON: {error}", self.server), "")
+        })?;
+        Ok(Answer { status, warnings: warnings(&headers), body })
+    }
+
+    /// Waits for an exchange, but no longer than the limit.
+    pub(crate) fn within<T>(
+        &self,
+        object: &str,
+        limit: Duration,
+        work: impl Future<Output = Result<T, BoxError>>,
+    ) -> Result<T, ApiError> {
+        let Some(runtime) = &self.runtime else { unreachable!("the runtime lives as long as the connection") };
+        let server = &self.server;
+        let help = || format!("`{} version` must reach it", self.kubectl);
+        match runtime.block_on(async { tokio::time::timeout(limit, work).await }) {
+            Ok(Ok(done)) => Ok(done),
+            Ok(Err(error)) => {
+                let (kind, why) = cause(error.as_ref());
+                let what = if kind == ErrorKind::Config { "no login to" } else { "no connection to" };
+                Err(ApiError::new(kind, format!("{object}: {what} {server}: {why}"), help()))
+            }
+            Err(_) => Err(ApiError::new(
+                ErrorKind::Timeout,
+                format!("{object}: {server} did not answer within {} s", limit.as_secs()),
+                help(),
+            )),
+        }
+    }
+}
+
+pub(crate) type BoxError = Box<dyn std::error::Error + Send + Sync>;
+pub(crate) type Exchange = (StatusCode, HeaderMap, Vec<u8>);
+
+/// Sends a request and reads the whole answer.
+pub(crate) async fn exchange(client: &kube::Client, request: http::Request<Body>) -> Result<Exchange, BoxError> {
+    let (parts, body) = client.send(request).await?.into_parts();
+    let bytes = Limited::new(body, LONGEST).collect().await?.to_bytes();
+    Ok((parts.status, parts.headers, bytes.to_vec()))
+}
+
+/// The texts of the headers `Warning: 299 - "text"`.
+pub(crate) fn warnings(headers: &HeaderMap) -> Vec<String> {
+    headers.get_all(header::WARNING).iter().map(|value| unquoted(&String::from_utf8_lossy(value.as_bytes()))).collect()
+}
+
+/// The quoted text of a header, or all of it where nothing is quoted.
+fn unquoted(value: &str) -> String {
+    let Some((_, quoted)) = value.split_once('"') else { return value.to_owned() };
+    let mut text = String::new();
+    let mut letters = quoted.chars();
+    while let Some(letter) = letters.next() {
+        match letter {
+            '"' => break,
+            '\\' => text.extend(letters.next()),
+            _ => text.push(letter),
+        }
+    }
+    text
+}

@@ -1,0 +1,64 @@
+//! The end of a deployment that nobody ends: a process of its own waits for it, and takes the clusters down.
+//!
+//! It survives the perbuck that started it, and no restart of this machine.
+
+use std::fs::File;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use perbuck_load::stop::StopToken;
+
+use super::state::{self, State};
+use super::{Deployment, now_unix_s};
+use crate::error::LabError;
+use crate::folder;
+use crate::inputs::Inputs;
+
+/// What the process says.
+pub(crate) const LOG_FILE: &str = "deployment-expiry.log";
+/// How often it looks.
+const POLL: Duration = Duration::from_secs(2);
+
+impl Deployment<'_> {
+    /// Starts the process that takes the deployment down when it has expired.
+    pub(super) fn watch_expiry(&self) -> Result<(), LabError> {
+        let log = self.root.join(LOG_FILE);
+        let file: File = folder::create(&log).map_err(LabError::of_file("write", &log))?;
+        let both = file.try_clone().map_err(|e| LabError::file("write", &log, &e))?;
+        let results = self.root.parent().unwrap_or(Path::new("."));
+        let mut command = Command::new("/proc/self/exe");
+        command.args(["--quiet", "deploy", "down", "--when-expired", "--results"]).arg(results).arg(&self.inputs.name);
+        // A signal to this process's group, such as Ctrl-C, is none of its own.
+        command.process_group(0).stdin(Stdio::null()).stdout(file).stderr(both);
+        command.spawn().map(drop).map_err(|e| LabError::failed(format!("cannot start what ends the deployment: {e}"), ""))
+    }
+}
+
+/// Waits until the deployment of a study has expired and no perbuck holds it; false where it was ended, or has another end by then.
+///
+/// # Errors
+/// A state that cannot be read; a request to stop.
+pub fn expired(inputs: &Inputs, results: &Path, stop: &StopToken) -> Result<bool, LabError> {
+    let root = results.join(&inputs.study.name);
+    let Some(first) = State::read(&root)? else { return Ok(false) };
+    loop {
+        let now = State::read(&root)?;
+        let Some(now) = now.filter(|now| now.is_up() && now.id == first.id && now.expires_unix_s == first.expires_unix_s) else {
+            return Ok(false);
+        };
+        let due = now.expires_unix_s.is_some_and(|at| at <= now_unix_s());
+        if due && state::lock(&root).is_ok() {
+            return Ok(true);
+        }
+        let since = Instant::now();
+        while since.elapsed() < POLL {
+            if stop.requested() {
+                return Err(LabError::interrupted());
+            }
+            thread::sleep(Duration::from_millis(100));
+        }
+    }
+}
