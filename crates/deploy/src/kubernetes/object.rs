@@ -145,7 +145,7 @@ impl Value {
                 for value in all {
                     // A map's first key stands beside the dash.
                     let mut inner = String::new();
-                    match value.leaf() {
+                    match value.line() {
                         Some(leaf) => inner = format!("{indent}  {leaf}\n"),
                         None => value.write(&mut inner, depth + 1),
                     }
@@ -159,8 +159,16 @@ impl Value {
                 }
             }
             leaf => {
-                out.push_str(&format!("{indent}{}\n", leaf.leaf().unwrap_or_default()));
+                out.push_str(&format!("{indent}{}\n", leaf.line().unwrap_or_default()));
             }
+        }
+    }
+
+    /// What stands in one line without a key: a block needs one, so a text has its line breaks escaped.
+    fn line(&self) -> Option<String> {
+        match self {
+            Self::Text(text) => Some(scalar(text)),
+            other => other.leaf(),
         }
     }
 
@@ -327,6 +335,75 @@ mod tests {
             "pingcap/tikv:v8.5.3",
         ] {
             assert!(scalar(quoted).starts_with('"'), "{quoted}");
+        }
+    }
+
+    /// A tree at random: texts that YAML could take for something else, among them.
+    fn tree(next: &mut impl FnMut(usize) -> usize, depth: usize) -> Value {
+        let kinds = if depth == 0 { 3 } else { 5 };
+        match next(kinds) {
+            0 => Value::Text(text(next)),
+            1 => Value::Int(next(2000) as i64 - 1000),
+            2 => Value::Bool(next(2) == 0),
+            3 => Value::List((0..next(4)).map(|_| tree(next, depth - 1)).collect()),
+            _ => {
+                let entries = (0..next(4)).map(|n| {
+                    let put = entry(format!("{n}{}", text(next)), tree(next, depth - 1));
+                    if next(3) == 0 { put.of("why: # it is") } else { put }
+                });
+                map(entries)
+            }
+        }
+    }
+
+    fn text(next: &mut impl FnMut(usize) -> usize) -> String {
+        const PARTS: [&str; 30] = [
+            "a",
+            "no",
+            "~",
+            "null",
+            "1",
+            "0x1",
+            "-",
+            ": ",
+            " #",
+            "\n",
+            "\"",
+            "'",
+            "\\",
+            "é",
+            "\t",
+            "{",
+            "]",
+            "&a",
+            "*",
+            "!",
+            "%",
+            "@",
+            "`",
+            "|",
+            ">",
+            " ",
+            "1e3",
+            "2026-11-26",
+            "---\n",
+            ",",
+        ];
+        (0..next(5)).map(|_| PARTS[next(PARTS.len())]).collect()
+    }
+
+    #[test]
+    fn another_reader_of_yaml_finds_the_same_tree_as_in_json() {
+        let mut state = 42_u64;
+        let mut next = |below: usize| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) as usize % below
+        };
+        for _ in 0..5000 {
+            // A document is a map, as every object is.
+            let value = map((0..4).map(|n| entry(format!("k{n}"), tree(&mut next, 4))));
+            let read: Json = serde_saphyr::from_str(&value.yaml()).unwrap_or_else(|why| panic!("{why}\n{}", value.yaml()));
+            assert_eq!(read, value.json(), "{}", value.yaml());
         }
     }
 }
