@@ -44,7 +44,7 @@ pub fn steps(plan: &Plan, cluster: &Cluster) -> Vec<Step> {
     for (group, pool) in pools {
         let mut words = command(&["container", "node-pools", "create", &pool.name, "--cluster", &cluster.name, "--zone", &zone]);
         words.extend(machines(plan, group, &pool));
-        steps.push(Step { comment: format!("{}, {}.", group.source("count"), group.source("instance")), words });
+        steps.push(Step { comment: format!("{}, with its `count` and `root_volume`.", group.source("instance")), words });
     }
     steps
 }
