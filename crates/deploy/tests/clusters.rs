@@ -1,4 +1,4 @@
-//! What perbuck makes for the studies that come with it: every one that has `deploy` can be planned, and its files are what their readers take.
+//! What perbuck makes for the studies that come with it: each one with `deploy` can be planned, and eksctl takes its file.
 #![allow(clippy::unwrap_used, reason = "a test fails by it")]
 
 mod common;

@@ -20,7 +20,7 @@ gcloud container clusters create perbuck-tidb-two-clouds-today-gke \
     --no-enable-autoupgrade \
     --no-enable-autorepair
 
-# `node.count` of gcp, tidb, `node.instance` of gcp, tidb.
+# `node.instance` of gcp, tidb, with its `count` and `root_volume`.
 gcloud container node-pools create gcp-tidb \
     --cluster perbuck-tidb-two-clouds-today-gke \
     --zone us-central1-a \
@@ -34,7 +34,7 @@ gcloud container node-pools create gcp-tidb \
     --no-enable-autoupgrade \
     --no-enable-autorepair
 
-# `node.count` of gcp, tikv, `node.instance` of gcp, tikv.
+# `node.instance` of gcp, tikv, with its `count` and `root_volume`.
 gcloud container node-pools create gcp-tikv \
     --cluster perbuck-tidb-two-clouds-today-gke \
     --zone us-central1-a \
@@ -48,7 +48,7 @@ gcloud container node-pools create gcp-tikv \
     --no-enable-autoupgrade \
     --no-enable-autorepair
 
-# `node.count` of gcp, pd, `node.instance` of gcp, pd.
+# `node.instance` of gcp, pd, with its `count` and `root_volume`.
 gcloud container node-pools create gcp-pd \
     --cluster perbuck-tidb-two-clouds-today-gke \
     --zone us-central1-a \
@@ -62,7 +62,7 @@ gcloud container node-pools create gcp-pd \
     --no-enable-autoupgrade \
     --no-enable-autorepair
 
-# `node.count` of gcp, client, `node.instance` of gcp, client.
+# `node.instance` of gcp, client, with its `count` and `root_volume`.
 gcloud container node-pools create gcp-client \
     --cluster perbuck-tidb-two-clouds-today-gke \
     --zone us-central1-a \
