@@ -19,7 +19,12 @@ fn scaled(desk: &Desk, name: &str, edits: &[(&str, &str)]) -> String {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../studies");
     let read = |path: String| std::fs::read_to_string(path).unwrap();
     desk.write(&format!("published/{name}.toml"), &read(format!("{folder}/published/{name}.toml")));
-    let mut text = read(format!("{folder}/{name}.toml"));
+    // Here private servers take the place of clusters.
+    let whole = read(format!("{folder}/{name}.toml"));
+    let mut text = String::new();
+    for part in whole.split_inclusive("\n\n").filter(|part| !part.contains("[contender.deploy]")) {
+        text.push_str(part);
+    }
     for (from, to) in EDITS.iter().filter(|(from, _)| text.contains(from)).copied().collect::<Vec<_>>() {
         text = text.replace(from, to);
     }

@@ -1,7 +1,7 @@
 //! A cluster on Amazon EKS as a file of eksctl (`ClusterConfig`, `eksctl.io/v1alpha5`).
 //!
-//! No pod gets a right on AWS but the volume driver. A study names no bucket, so TiKV gets none either: whoever wants backups adds an entry of
-//! `iam.podIdentityAssociations` for the service account of its namespace.
+//! No pod gets a right on AWS but the volume driver. A study names no bucket, so TiKV gets no right on one: whoever wants backups adds
+//! an entry of `iam.podIdentityAssociations` for the service account of its namespace.
 
 use super::label;
 use super::object::{Entry, Object, Value, entry, map, texts};
@@ -42,17 +42,21 @@ pub fn config(plan: &Plan, cluster: &Cluster) -> Object {
     object
 }
 
-/// The zones of the network: those of the study, and others only where the control plane needs them.
+/// The zones of the network: those of the nodes, and another where the control plane needs it.
 fn zones(cluster: &Cluster) -> Entry {
     let mut zones = cluster.zones.clone();
-    let others = cluster.named_zones.iter().filter(|zone| !cluster.zones.contains(zone)).cloned();
-    let guessed = cluster.zones.first().map(|zone| neighbour(zone));
-    zones.extend(others.chain(guessed).take(CONTROL_PLANE_ZONES.saturating_sub(zones.len())));
-    let comment = if zones.len() == cluster.zones.len() {
-        "`deploy.zones`".to_owned()
-    } else {
-        let nodes = cluster.zones.join(", ");
-        format!("The control plane needs two zones; all nodes stand in {nodes}. Another second one: name it in `deploy.zones`.")
+    let named = cluster.named_zones.iter().find(|zone| !zones.contains(zone)).cloned();
+    let nodes = zones.join(", ");
+    let comment = match (zones.len() < CONTROL_PLANE_ZONES, named) {
+        (false, _) => "`deploy.zones`".to_owned(),
+        (true, Some(named)) => {
+            zones.push(named);
+            format!("`deploy.zones`: the control plane needs two. All nodes stand in {nodes}.")
+        }
+        (true, None) => {
+            zones.extend(zones.first().map(|zone| neighbour(zone)));
+            format!("The control plane needs two zones; name another second one in `deploy.zones`. All nodes stand in {nodes}.")
+        }
     };
     entry("availabilityZones", zones).of(comment)
 }
@@ -140,9 +144,9 @@ mod tests {
     #[test]
     fn the_control_plane_has_two_zones_and_the_nodes_stay_in_theirs() {
         let one = made(TIDB);
-        assert!(one.contains("\navailabilityZones: [us-east-1a, us-east-1b]\n"), "{one}");
+        assert!(one.contains("\navailabilityZones: [us-east-1a, us-east-1b]"), "{one}");
         let named = made(&TIDB.replace("zones = [\"us-east-1a\"]", "zones = [\"us-east-1a\", \"us-east-1f\"]"));
-        assert!(named.contains("\navailabilityZones: [us-east-1a, us-east-1f]\n"), "{named}");
+        assert!(named.contains("\navailabilityZones: [us-east-1a, us-east-1f]"), "{named}");
         for text in [one, named] {
             let nodes: Vec<&str> = text.lines().filter(|line| line.starts_with("    availabilityZones")).collect();
             assert_eq!(nodes.len(), 9);

@@ -5,8 +5,8 @@ use super::plan::{ADMIN, Cluster, Group, Plan, Pool, dns};
 
 /// GKE allows so many characters in the name of a cluster and of a node pool.
 pub const NAME_LIMIT: usize = 40;
-/// Machine series that take Hyperdisk and no Persistent Disk, by Google's documentation of its machine series. Read 2026-11 through
-/// nextflow-io/nextflow#6614 (all six) and GoogleCloudPlatform/compute-image-tools#2692 (c4a).
+/// Machine series that take Hyperdisk and no Persistent Disk, by Google's documentation as nextflow-io/nextflow#6614 has it (all six) and
+/// GoogleCloudPlatform/compute-image-tools#2692 (c4a). Read 2026-11.
 const HYPERDISK_ONLY: [&str; 6] = ["c4", "c4a", "c4d", "n4", "n4a", "n4d"];
 
 /// One command.
@@ -44,7 +44,7 @@ pub fn steps(plan: &Plan, cluster: &Cluster) -> Vec<Step> {
     for (group, pool) in pools {
         let mut words = command(&["container", "node-pools", "create", &pool.name, "--cluster", &cluster.name, "--zone", &zone]);
         words.extend(machines(plan, group, &pool));
-        steps.push(Step { comment: format!("{}, {}.", group.source("count"), group.source("instance")), words });
+        steps.push(Step { comment: format!("{}, with its `count` and `root_volume`.", group.source("instance")), words });
     }
     steps
 }
@@ -141,7 +141,7 @@ region = "us-central1"
 node = [
   { role = "mysql", instance = "c4a-standard-8", count = 1, volume = { kind = "hyperdisk-balanced", size_gb = 500 } },
   { role = "admin", instance = "c4a-standard-2", count = 1 },
-  { role = "client", instance = "c4a-standard-8", count = 3, zones = 2, priced = false, root_volume = { kind = "hyperdisk-balanced", size_gb = 40 } },
+  { role = "client", instance = "c4a-standard-8", count = 3, zones = 2, root_volume = { kind = "hyperdisk-balanced", size_gb = 40 } },
 ]
 deploy = { provider = "gke", kind = "mysql", version = "8.4", kubernetes = "1.35", zones = ["us-central1-a", "us-central1-b"] }
 "#;

@@ -145,7 +145,7 @@ impl Value {
                 for value in all {
                     // A map's first key stands beside the dash.
                     let mut inner = String::new();
-                    match value.leaf() {
+                    match value.line() {
                         Some(leaf) => inner = format!("{indent}  {leaf}\n"),
                         None => value.write(&mut inner, depth + 1),
                     }
@@ -159,8 +159,16 @@ impl Value {
                 }
             }
             leaf => {
-                out.push_str(&format!("{indent}{}\n", leaf.leaf().unwrap_or_default()));
+                out.push_str(&format!("{indent}{}\n", leaf.line().unwrap_or_default()));
             }
+        }
+    }
+
+    /// What stands in one line without a key: a block needs one, so a text has its line breaks escaped.
+    fn line(&self) -> Option<String> {
+        match self {
+            Self::Text(text) => Some(scalar(text)),
+            other => other.leaf(),
         }
     }
 
@@ -285,58 +293,4 @@ pub fn yaml_file(head: &[String], objects: &[Object]) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_tree_is_written_with_its_comments() {
-        let object = Object::new(
-            "An example.",
-            [
-                entry("kind", "Thing"),
-                entry("metadata", map([entry("name", "a").of("contender `a`"), entry("labels", texts([("x/y", "1")]))])),
-                entry("empty", map([])),
-                entry("list", Value::List(vec![map([entry("a", 1_i64).of("first"), entry("b", "two words")]), Value::from("x")])),
-                entry("short", vec!["a", "8.5"]),
-                entry("config", "[a]\nb = 1\n\nc = 2\n"),
-                entry("long", "value").of(
-                    "a comment that is too long to stand beside its key, so that it stands above it, where there is room for it",
-                ),
-            ],
-        );
-        let expected = "# An example.\nkind: Thing\nmetadata:\n  name: a  # contender `a`\n  labels:\n    x/y: \"1\"\nempty: {}\nlist:\n\
-            \x20 - a: 1  # first\n    b: \"two words\"\n  - x\nshort: [a, \"8.5\"]\nconfig: |\n  [a]\n  b = 1\n\n  c = 2\n\
-            # a comment that is too long to stand beside its key, so that it stands above it, where there is room for it\nlong: value\n";
-        assert_eq!(object.yaml(), expected);
-        assert_eq!((object.kind(), object.name(), object.namespace()), ("Thing", "a", None));
-    }
-
-    #[test]
-    fn a_text_that_yaml_would_read_as_something_else_is_quoted() {
-        for plain in ["gp3", "us-east-1a", "pingcap/tikv", "/dev/xvda", "v8.5.3"] {
-            assert_eq!(scalar(plain), plain);
-        }
-        for quoted in [
-            "",
-            "1.33",
-            "8000m",
-            "yes",
-            "No",
-            "null",
-            "~",
-            "a: b",
-            "a #b",
-            "1e3",
-            "0x1",
-            "12:30:45",
-            "-",
-            "é",
-            "a\tb",
-            "*x",
-            "/",
-            "pingcap/tikv:v8.5.3",
-        ] {
-            assert!(scalar(quoted).starts_with('"'), "{quoted}");
-        }
-    }
-}
+mod tests;

@@ -145,7 +145,7 @@ pub struct Pool {
 }
 
 impl Group {
-    /// Its machines by zone, evenly; the first zones have one more. A pool of several zones would spread them only as well as it can.
+    /// Its machines by zone, evenly; the first zones have one more. A pool of several zones spreads them only as well as it can.
     pub fn pools(&self) -> Vec<Pool> {
         let zones = self.zones.len() as u32;
         let pool = |name: String, zone: Option<&String>, count| Pool { name, zone: zone.cloned(), count };
