@@ -14,7 +14,7 @@ pub(super) fn value_and_table(settings: &Settings) -> Option<&str> {
     settings.keys().map(String::as_str).find(|key| inner(key))
 }
 
-/// A file of TiDB's components: TOML, with the paths as tables. `own` are settings of perbuck, where the study has none of that path.
+/// A file of TiDB's components: TOML, with the paths as tables. The study's settings go before perbuck's `own`.
 pub(super) fn toml(settings: &Settings, own: Vec<(&str, Value)>) -> String {
     let mut file = DocumentMut::new();
     for (path, value) in own.into_iter().filter(|(path, _)| !settings.contains_key(*path)) {

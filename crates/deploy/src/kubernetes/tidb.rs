@@ -20,7 +20,7 @@ const RELOADER: (&str, &str) = ("pingcap/tidb-monitor-reloader", "v1.0.1");
 const RETENTION_DAYS: u32 = 15;
 /// The setting of PD that the study's `replication_factor` is.
 pub(super) const REPLICAS: &str = "replication.max-replicas";
-/// The setting of PD that names the labels of places, so that no two copies of a region are in one zone.
+/// The setting of PD that names the labels of locations, so that no two copies of a region are in one zone.
 const LOCATIONS: &str = "replication.location-labels";
 /// Settings of TiFlash that begin so are those of the proxy beside it.
 const PROXY: &str = "proxy.";
@@ -155,8 +155,8 @@ fn config(cluster: &Cluster, system: &System, component: Component) -> Value {
 fn of_pd(cluster: &Cluster, system: &System) -> Vec<(&'static str, Toml)> {
     let copies = system.replication_factor.map(|copies| (REPLICAS, Toml::from(i64::from(copies))));
     let spread = cluster.groups_of(system).any(|(component, group)| component == Component::Tikv && group.zones.len() > 1);
-    let places = || Toml::from(Array::from_iter([pod::ZONE, pod::HOST]));
-    copies.into_iter().chain(spread.then(|| (LOCATIONS, places()))).collect()
+    let locations = || Toml::from(Array::from_iter([pod::ZONE, pod::HOST]));
+    copies.into_iter().chain(spread.then(|| (LOCATIONS, locations()))).collect()
 }
 
 /// What the study's own setting of PD says of the copies, where that is another number than its `replication_factor`.

@@ -7,7 +7,7 @@ use super::super::{settings, tidb};
 use super::planner::Planner;
 use super::{ADMIN, CLIENT, Group, System};
 
-/// The releases of TiDB Operator whose objects perbuck writes. The sources of 2.0.1 call that version experimental (read 2026-08).
+/// The releases of TiDB Operator whose objects perbuck writes. The README of 2.0.1 calls version 2 experimental (read 2026-11).
 const OPERATOR: &str = "v1.6.";
 
 impl Planner<'_> {
