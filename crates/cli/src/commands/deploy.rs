@@ -44,8 +44,8 @@ fn render(arguments: &RenderArguments) -> Result<(), LabError> {
         write(&arguments.out.join(&file.path), &file.text)?;
         print(&format!("{}\n", arguments.out.join(&file.path).display()))?;
     }
-    let (heads, rows) = deploy::cost_table(&inputs)?;
-    print_styled(&format!("\n{}", text::table(&heads, &rows, screen())))
+    let rows = deploy::cost_rows(&inputs)?;
+    print_styled(&format!("\n{}", text::table(deploy::COST_HEADS, &rows, screen())))
 }
 
 fn write(path: &Path, content: &str) -> Result<(), LabError> {
@@ -113,10 +113,10 @@ fn spent(deployment: &Deployment<'_>) -> Result<(), LabError> {
     if spent.is_empty() {
         return Ok(());
     }
-    let (heads, rows) = deploy::spent_table(&spent);
+    let rows = deploy::spent_rows(&spent);
     print_styled(&format!(
         "{}\nthis study's clusters cost {} until now\n",
-        text::table(&heads, &rows, screen()),
+        text::table(deploy::SPENT_HEADS, &rows, screen()),
         deploy::total(&spent)
     ))
 }

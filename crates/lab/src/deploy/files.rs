@@ -8,9 +8,9 @@ use crate::error::LabError;
 use crate::inputs::Inputs;
 
 /// The heads of the table of costs.
-const COST_HEADS: [&str; 6] = ["cluster", "for", "what", "count", "a month", "bill"];
+pub const COST_HEADS: &str = "cluster | for | what | #count | #a month | bill";
 /// The heads of the table of what was spent.
-const SPENT_HEADS: [&str; 4] = ["what", "count", "time of all", "cost"];
+pub const SPENT_HEADS: &str = "what | #count | #time of all | #cost";
 /// What a rendering holds beside the files of clusters.
 const README: &str = "README.md";
 
@@ -30,18 +30,18 @@ pub fn files(inputs: &Inputs) -> Result<Vec<File>, LabError> {
 ///
 /// # Errors
 /// A study that cannot be deployed.
-pub fn cost_table(inputs: &Inputs) -> Result<(Vec<&'static str>, Vec<Vec<String>>), LabError> {
+pub fn cost_rows(inputs: &Inputs) -> Result<Vec<Vec<String>>, LabError> {
     let items = cost_items(inputs, &plan(inputs)?);
-    Ok((COST_HEADS.to_vec(), items.iter().map(row).collect()))
+    Ok(items.iter().map(row).collect())
 }
 
 /// What was spent, as a table.
-pub fn spent_table(spent: &[Spent]) -> (Vec<&'static str>, Vec<Vec<String>>) {
+pub fn spent_rows(spent: &[Spent]) -> Vec<Vec<String>> {
     let row = |one: &Spent| {
         let time = duration_text(one.seconds * 1_000_000_000);
         vec![one.what.clone(), one.count.to_string(), time, one.cost.map_or_else(no_price, |cost| cost.to_string())]
     };
-    (SPENT_HEADS.to_vec(), spent.iter().map(row).collect())
+    spent.iter().map(row).collect()
 }
 
 fn row(item: &CostItem) -> Vec<String> {
@@ -66,7 +66,8 @@ fn readme(inputs: &Inputs, rendered: &[Rendered], items: &[CostItem]) -> String 
         inputs.name,
         env!("CARGO_PKG_VERSION"),
     );
-    out += &format!("| {} |\n|{}\n", COST_HEADS.join(" | "), "---|".repeat(COST_HEADS.len()));
+    let heads = COST_HEADS.replace('#', "");
+    out += &format!("| {heads} |\n|{}\n", "---|".repeat(heads.split('|').count()));
     for item in items {
         out += &format!("| {} |\n", row(item).join(" | "));
     }

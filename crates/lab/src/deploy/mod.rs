@@ -32,7 +32,7 @@ use crate::inputs::{Inputs, read_text};
 
 pub use cost::{CostItem, InBill, Spent, cost_items, hourly};
 pub use expiry::expired;
-pub use files::{cost_table, files, spent_table};
+pub use files::{COST_HEADS, SPENT_HEADS, cost_rows, files, spent_rows};
 pub(crate) use run::Driven;
 pub use run::{Consent, Spending, deploys};
 pub(crate) use state::STATE_FILE;
