@@ -196,7 +196,7 @@ fn monitored(plan: &Plan, cluster: &Cluster, system: &System, group: &Group) -> 
         ],
     );
     object.head.push(
-        "Delete it while the operator runs: the operator takes off its finalizer, without which its namespace cannot go."
+        "Delete it while the operator runs: only the operator removes its finalizer, and its namespace stays until then."
             .to_owned(),
     );
     object
