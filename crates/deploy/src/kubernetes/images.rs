@@ -24,7 +24,7 @@ pub fn image(kind: Kind, component: Component, version: &str, arch: &str, declar
     let number = number(version);
     let role = component.role();
     match (kind, component) {
-        // The operator chooses the versions of the monitor's images.
+        // For both architectures, as is what the operator runs beside it.
         (Kind::Tidb, Component::Monitor) => Ok("prom/prometheus:v2.49.1".to_owned()),
         (Kind::Tidb, _) if arch != "aarch64" || number >= TIDB_BOTH => Ok(format!("pingcap/{role}:{version}")),
         (Kind::Tidb, _) if number >= TIDB_ARM => Ok(format!("pingcap/{role}-arm64:{version}")),

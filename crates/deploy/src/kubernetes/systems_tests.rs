@@ -160,6 +160,7 @@ fn what_objects_would_not_hold_is_refused() {
         (WHOLE, "\"c4a-standard-4\", count = 1", "\"c4a-standard-4\", count = 2", "has 2 machines of role `monitor`"),
         (POSTGRES, "\"r6g.2xlarge\", count = 1", "\"r6g.2xlarge\", count = 2", "write `count = 1`"),
         (TIDB, "config = { tikv", "config = { pd.replication.max-replicas = 1, tikv", "`replication_factor` is 3"),
+        (TIDB, "\"r6g.2xlarge\", count = 3", "\"r6g.2xlarge\", count = 2", "keeps 3 copies of the data on 2 machines"),
         (WHOLE, "tidb = { log.level", "tidb = { log = 1, \"log.level\"", "is a value and a table"),
         (TIDB, "perbuck:1", "perbuck:2", "differ in `deploy.image.agent`"),
     ] {

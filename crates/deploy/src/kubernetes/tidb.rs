@@ -1,6 +1,5 @@
 //! A TiDB cluster as TiDB Operator 1.6 reads it: a TidbCluster, and a TidbMonitor where the study has a machine for one.
 
-use perbuck_core::study::{Located, Scalar};
 use toml_edit::{Array, Value as Toml};
 
 use super::object::{Entry, Object, Value, entry, map, texts};
@@ -20,6 +19,8 @@ const RELOADER: (&str, &str) = ("pingcap/tidb-monitor-reloader", "v1.0.1");
 const RETENTION_DAYS: u32 = 15;
 /// The setting of PD that the study's `replication_factor` is.
 pub(super) const REPLICAS: &str = "replication.max-replicas";
+/// Copies of the data where the study says nothing of them: PD's default.
+pub(super) const COPIES: u32 = 3;
 /// The setting of PD that names the labels of locations, so that no two copies of a region are in one zone.
 const LOCATIONS: &str = "replication.location-labels";
 /// Settings of TiFlash that begin so are those of the proxy beside it.
@@ -159,12 +160,6 @@ fn of_pd(cluster: &Cluster, system: &System) -> Vec<(&'static str, Toml)> {
     copies.into_iter().chain(spread.then(|| (LOCATIONS, locations()))).collect()
 }
 
-/// What the study's own setting of PD says of the copies, where that is another number than its `replication_factor`.
-pub(super) fn other_copies(config: Option<&Settings>, copies: Option<u32>) -> Option<&Located<Scalar>> {
-    let found = config?.get(REPLICAS)?;
-    (found.value != Scalar::Int(copies?.into())).then_some(found)
-}
-
 fn monitored(plan: &Plan, cluster: &Cluster, system: &System, group: &Group) -> Object {
     let image = |(base, version): (&str, &str)| [entry("baseImage", base), entry("version", version)];
     let prometheus = system.images.get(&Component::Monitor).map_or("", String::as_str);
@@ -191,7 +186,7 @@ fn monitored(plan: &Plan, cluster: &Cluster, system: &System, group: &Group) -> 
         pod::node_selector(group),
     ];
     let entries = spec.into_iter().chain(pod::tolerations(cluster, group)).chain(volume);
-    Object::new(
+    let mut object = Object::new(
         format!("Prometheus of the contender `{}`, without Grafana.", system.contender),
         [
             entry("apiVersion", "pingcap.com/v1alpha1"),
@@ -199,5 +194,10 @@ fn monitored(plan: &Plan, cluster: &Cluster, system: &System, group: &Group) -> 
             metadata(plan, system),
             entry("spec", map(entries)),
         ],
-    )
+    );
+    object.head.push(
+        "Delete it while the operator runs: only the operator removes its finalizer, and its namespace stays until then."
+            .to_owned(),
+    );
+    object
 }

@@ -1,6 +1,6 @@
 //! What a system's objects would not hold, found before they are made; and the images that all contenders of a cluster share.
 
-use perbuck_core::study::{Contender, DeploySpec};
+use perbuck_core::study::{Contender, DeploySpec, Scalar};
 
 use super::super::component::{Component, Kind};
 use super::super::{settings, tidb};
@@ -22,19 +22,31 @@ impl Planner<'_> {
             self.problem(group.line, message, "write `count = 1`");
         }
         if system.kind == Kind::Tidb {
-            for (component, settings) in &system.config {
-                if let Some(path) = settings::value_and_table(settings) {
-                    let line = settings.get(path).map_or(spec.line, |found| found.line);
-                    let message = format!("`deploy.config.{}.{path}` is a value and a table of others", component.role());
-                    self.problem(line, message, "keep one of them");
-                }
+            self.check_tidb(contender, spec, system, groups);
+        }
+    }
+
+    fn check_tidb(&mut self, contender: &Contender, spec: &DeploySpec, system: &System, groups: &[Group]) {
+        for (component, settings) in &system.config {
+            if let Some(path) = settings::value_and_table(settings) {
+                let line = settings.get(path).map_or(spec.line, |found| found.line);
+                let message = format!("`deploy.config.{}.{path}` is a value and a table of others", component.role());
+                self.problem(line, message, "keep one of them");
             }
         }
-        if let Some(other) = tidb::other_copies(system.config.get(&Component::Pd), system.replication_factor) {
-            let copies = system.replication_factor.unwrap_or_default();
+        let set = system.config.get(&Component::Pd).and_then(|settings| settings.get(tidb::REPLICAS));
+        if let (Some(set), Some(copies)) = (set, system.replication_factor)
+            && set.value != Scalar::Int(copies.into())
+        {
+            let message = format!("`deploy.config.pd.{}` is {}, and `replication_factor` is {copies}", tidb::REPLICAS, set.value);
+            self.problem(set.line, message, "leave it out: perbuck sets it to `replication_factor`");
+        }
+        let set = set.and_then(|set| if let Scalar::Int(copies) = set.value { u32::try_from(copies).ok() } else { None });
+        let copies = system.replication_factor.or(set).unwrap_or(tidb::COPIES);
+        for group in groups.iter().filter(|g| g.component == Some(Component::Tikv) && g.count < copies) {
             let message =
-                format!("`deploy.config.pd.{}` is {}, and `replication_factor` is {copies}", tidb::REPLICAS, other.value);
-            self.problem(other.line, message, "leave it out: perbuck sets it to `replication_factor`");
+                format!("`{}` keeps {copies} copies of the data on {} machines of role `tikv`", contender.name, group.count);
+            self.problem(group.line, message, format!("write `count = {copies}`, or `replication_factor = {}`", group.count));
         }
     }
 
