@@ -207,6 +207,13 @@ fn warnings_lose_their_quotes() {
 }
 
 #[test]
+fn a_connection_may_move_to_another_thread() {
+    fn is_send<T: Send>() {}
+    is_send::<Api>();
+    is_send::<ApiError>();
+}
+
+#[test]
 fn a_name_stays_one_part_of_a_path() {
     assert_eq!(encoded("system:a/../b?c=d e"), "system:a%2F..%2Fb%3Fc%3Dd%20e");
 }
