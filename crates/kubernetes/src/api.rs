@@ -4,10 +4,10 @@ use std::cell::RefCell;
 use std::fmt;
 
 use serde_json::Value;
-use tokio::runtime::Runtime;
 
 use crate::discovery::Resource;
 use crate::error::ApiError;
+use crate::event_loop::EventLoop;
 use crate::request::{Accept, Request};
 
 /// A kind of object, such as `apps/v1 StatefulSet`.
@@ -67,7 +67,7 @@ pub struct Found {
 
 /// A connection to an API server. Each call blocks until the answer, at most 30 seconds for a request.
 pub struct Api {
-    pub(crate) runtime: Option<Runtime>,
+    pub(crate) event_loop: EventLoop,
     pub(crate) client: kube::Client,
     /// Its address, for messages.
     pub(crate) server: String,
@@ -83,15 +83,6 @@ impl fmt::Debug for Api {
     }
 }
 
-impl Drop for Api {
-    fn drop(&mut self) {
-        // A program that gives credentials may hang; to wait for it would hang this one.
-        if let Some(runtime) = self.runtime.take() {
-            runtime.shutdown_background();
-        }
-    }
-}
-
 impl Api {
     /// The address of the server.
     pub fn server(&self) -> &str {
@@ -103,7 +94,7 @@ impl Api {
     /// # Errors
     /// The server cannot be reached or refuses.
     pub fn server_version(&self) -> Result<String, ApiError> {
-        let answer = self.request(Request::get("the version", "/version", Accept::Whole))?;
+        let answer = self.request(&Request::get("the version", "/version", Accept::Whole))?;
         Ok(answer.body["gitVersion"].as_str().unwrap_or("unknown").to_owned())
     }
 }

@@ -9,10 +9,10 @@ use http::Uri;
 use hyper_util::client::proxy::matcher::Matcher;
 use kube::config::{KubeConfigOptions, Kubeconfig, KubeconfigError};
 use kube::{Client, Config};
-use tokio::runtime::{Builder, Runtime};
 
 use crate::api::Api;
 use crate::error::{ApiError, ErrorKind, cause};
+use crate::event_loop::EventLoop;
 use crate::request::{BoxError, LIMIT};
 
 /// The limit of a connect.
@@ -39,12 +39,15 @@ impl Api {
     /// # Errors
     /// The kubeconfig or its credentials cannot be used, or the server does not answer.
     pub fn connect(context: &Context) -> Result<Self, ApiError> {
-        let runtime = runtime()?;
-        let chosen = runtime.block_on(choose(context))?;
+        let event_loop = EventLoop::new()?;
+        let late = || {
+            ApiError::new(ErrorKind::Timeout, "the kubeconfig cannot be read in time", "check the file system that it lies on")
+        };
+        let chosen = event_loop.within(LIMIT, choose(context)).ok_or_else(late)??;
         let server = chosen.config.cluster_url.to_string().trim_end_matches('/').to_owned();
         let api = Self {
-            client: client(&runtime, chosen.config, &server, &chosen.kubectl)?,
-            runtime: Some(runtime),
+            client: client(&event_loop, chosen.config, &server, &chosen.kubectl)?,
+            event_loop,
             server,
             kubectl: chosen.kubectl,
             resources: RefCell::default(),
@@ -54,26 +57,19 @@ impl Api {
     }
 }
 
-pub(crate) fn runtime() -> Result<Runtime, ApiError> {
-    Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(|error| ApiError::new(ErrorKind::Other, format!("cannot make an event loop: {error}"), "raise `ulimit -n`"))
-}
-
 /// The client of a configuration. It may start the program that gives the credentials, which gets a limit like a request.
-pub(crate) fn client(runtime: &Runtime, mut config: Config, server: &str, kubectl: &str) -> Result<Client, ApiError> {
+pub(crate) fn client(event_loop: &EventLoop, mut config: Config, server: &str, kubectl: &str) -> Result<Client, ApiError> {
     config.connect_timeout = Some(CONNECT_LIMIT);
+    // kube would repeat a request to a busy server until the limit, and the server's own words would be lost.
+    config.default_retry = false;
     let help = || format!("`{kubectl} version` must reach it");
-    let made = runtime.block_on(async {
-        let made = tokio::task::spawn_blocking(move || Client::try_from(config));
-        tokio::time::timeout(LIMIT, made).await
-    });
+    // To start the task needs the loop, so it is started within.
+    let made = event_loop.within(LIMIT, async { tokio::task::spawn_blocking(move || Client::try_from(config)).await });
     let error: BoxError = match made {
-        Ok(Ok(Ok(client))) => return Ok(client),
-        Ok(Ok(Err(error))) => error.into(),
-        Ok(Err(error)) => error.into(),
-        Err(_) => {
+        Some(Ok(Ok(client))) => return Ok(client),
+        Some(Ok(Err(error))) => error.into(),
+        Some(Err(error)) => error.into(),
+        None => {
             let message = format!("the program that gives the credentials for {server} did not end within {} s", LIMIT.as_secs());
             return Err(ApiError::new(ErrorKind::Timeout, message, help()));
         }

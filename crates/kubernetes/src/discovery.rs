@@ -96,7 +96,7 @@ impl Api {
     pub(crate) fn discover(&self) -> Result<(), ApiError> {
         let mut found = Vec::new();
         for path in ["/api", "/apis"] {
-            let list = self.request(Request::get("the list of kinds", path, Accept::Discovery))?.body;
+            let list = self.request(&Request::get("the list of kinds", path, Accept::Discovery))?.body;
             if list["kind"] != "APIGroupDiscoveryList" {
                 let message = format!("{} does not list its kinds in one answer", self.server);
                 return Err(ApiError::new(ErrorKind::Other, message, "perbuck needs Kubernetes 1.30 or later"));
@@ -110,7 +110,7 @@ impl Api {
     /// Whether the server has a definition of this custom kind. A user who may not read definitions has none to wait for.
     fn is_defined(&self, kind: &Kind) -> Result<bool, ApiError> {
         let Some((group, version)) = kind.api_version.split_once('/') else { return Ok(false) };
-        let list = match self.request(Request::get("the definitions of custom kinds", DEFINITIONS, Accept::Whole)) {
+        let list = match self.request(&Request::get("the definitions of custom kinds", DEFINITIONS, Accept::Whole)) {
             Ok(answer) => answer.body,
             Err(error) if error.kind == ErrorKind::Forbidden => return Ok(false),
             Err(error) => return Err(error),

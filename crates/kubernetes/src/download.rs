@@ -4,11 +4,11 @@ use http::{HeaderMap, Uri, header, uri::Scheme};
 use http_body_util::{BodyExt, Limited};
 use kube::client::Body;
 use kube::{Client, Config};
-use tokio::runtime::Runtime;
 
 use crate::api::Api;
-use crate::connect::{client, proxy, runtime};
+use crate::connect::{client, proxy};
 use crate::error::{ApiError, ErrorKind, cause};
+use crate::event_loop::EventLoop;
 use crate::request::{BoxError, LIMIT};
 
 /// No text is longer.
@@ -28,17 +28,14 @@ impl Api {
     /// # Errors
     /// The address is none, cannot be reached, does not answer in time, or answers something else than a text of at most 16 MiB.
     pub fn download(url: &str) -> Result<String, ApiError> {
-        let runtime = runtime()?;
-        let text = follow(&runtime, url);
-        runtime.shutdown_background();
-        text
+        follow(&EventLoop::new()?, url)
     }
 }
 
-fn follow(runtime: &Runtime, url: &str) -> Result<String, ApiError> {
+fn follow(event_loop: &EventLoop, url: &str) -> Result<String, ApiError> {
     let mut next = checked(url, url)?;
     for _ in 0..=REDIRECTS {
-        match fetch(runtime, url, &next)? {
+        match fetch(event_loop, url, &next)? {
             Answer::Text(bytes) => {
                 return String::from_utf8(bytes)
                     .map_err(|_| ApiError::new(ErrorKind::Other, format!("{url} is no text in UTF-8"), ""));
@@ -77,7 +74,7 @@ pub(crate) fn redirected(url: &str, from: &Uri, location: &str) -> Result<Uri, A
     }
 }
 
-fn fetch(runtime: &Runtime, url: &str, address: &Uri) -> Result<Answer, ApiError> {
+fn fetch(event_loop: &EventLoop, url: &str, address: &Uri) -> Result<Answer, ApiError> {
     let mut config = Config::new(address.clone());
     config.proxy_url = proxy(address);
     // kube puts the path of the server before that of a request.
@@ -85,10 +82,10 @@ fn fetch(runtime: &Runtime, url: &str, address: &Uri) -> Result<Answer, ApiError
         return Err(ApiError::invalid(format!("`{url}` names no host")));
     };
     config.cluster_url = format!("https://{host}").parse().map_err(|_| ApiError::invalid(format!("`{url}` names no host")))?;
-    let client = client(runtime, config, url, "curl")?;
-    match runtime.block_on(async { tokio::time::timeout(LIMIT, answer(&client, path)).await }) {
-        Ok(Ok(answer)) => Ok(answer),
-        Ok(Err(error)) => {
+    let client = client(event_loop, config, url, "curl")?;
+    match event_loop.within(LIMIT, answer(&client, path)) {
+        Some(Ok(answer)) => Ok(answer),
+        Some(Err(error)) => {
             let (kind, why) = cause(error.as_ref());
             Err(ApiError::new(
                 kind,
@@ -96,7 +93,7 @@ fn fetch(runtime: &Runtime, url: &str, address: &Uri) -> Result<Answer, ApiError
                 "download the file by other means, and name its path",
             ))
         }
-        Err(_) => Err(ApiError::new(ErrorKind::Timeout, format!("{url} did not answer within {} s", LIMIT.as_secs()), "")),
+        None => Err(ApiError::new(ErrorKind::Timeout, format!("{url} did not answer within {} s", LIMIT.as_secs()), "")),
     }
 }
 

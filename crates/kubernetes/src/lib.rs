@@ -7,6 +7,7 @@ mod connect;
 mod discovery;
 mod download;
 mod error;
+mod event_loop;
 mod objects;
 mod request;
 mod yaml;

@@ -52,7 +52,7 @@ impl Api {
         let (kind, namespace) = (Kind::of(version, kind), text(object, "/metadata/namespace"));
         let (title, path) = self.path(&kind, namespace, name)?;
         let before = self.read(&title, &path)?;
-        let answer = self.request(Request {
+        let answer = self.request(&Request {
             object: &title,
             method: Method::PATCH,
             path: format!("{path}?fieldManager={}&force=true&fieldValidation=Strict", encoded(manager)),
@@ -100,7 +100,7 @@ impl Api {
         let options = json!({ "apiVersion": "v1", "kind": "DeleteOptions", "propagationPolicy": "Foreground" });
         let body = Some(("application/json", options.to_string().into_bytes()));
         let request = Request { object: &title, method: Method::DELETE, path, accept: Accept::Whole, body };
-        match self.request(request) {
+        match self.request(&request) {
             Ok(_) => Ok(true),
             Err(error) if error.kind == ErrorKind::NotFound => Ok(false),
             Err(error) => Err(error),
@@ -153,7 +153,7 @@ impl Api {
     }
 
     fn read(&self, title: &str, path: &str) -> Result<Option<Value>, ApiError> {
-        match self.request(Request::get(title, path, Accept::Whole)) {
+        match self.request(&Request::get(title, path, Accept::Whole)) {
             Ok(answer) => Ok(Some(answer.body)),
             Err(error) if error.kind == ErrorKind::NotFound => Ok(None),
             Err(error) => Err(error),
@@ -173,7 +173,7 @@ impl Api {
         let (mut items, mut next) = (Vec::new(), String::new());
         loop {
             let page = format!("{path}?limit={PAGE}&labelSelector={}&continue={}", encoded(selector), encoded(&next));
-            let mut body = self.request(Request::get(&title, page, accept))?.body;
+            let mut body = self.request(&Request::get(&title, page, accept))?.body;
             if let Some(more) = body["items"].as_array_mut() {
                 items.append(more);
             }

@@ -1,6 +1,6 @@
 //! One request: its limit in time, its failure in words, and the warnings of its answer.
 
-use std::future::Future;
+use std::error::Error;
 use std::time::Duration;
 
 use http::{HeaderMap, Method, StatusCode, header};
@@ -16,6 +16,10 @@ use crate::error::{ApiError, ErrorKind, cause, refused};
 pub(crate) const LIMIT: Duration = Duration::from_secs(30);
 /// No answer is longer. A page of 500 objects stays far below.
 const LONGEST: usize = 512 << 20;
+/// The server has not done what it answers so.
+const BUSY: [StatusCode; 3] = [StatusCode::TOO_MANY_REQUESTS, StatusCode::SERVICE_UNAVAILABLE, StatusCode::GATEWAY_TIMEOUT];
+const FIRST_DELAY: Duration = Duration::from_millis(500);
+const LAST_DELAY: Duration = Duration::from_secs(4);
 /// Characters that stand for themselves in a path or a query.
 const PLAIN: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~').remove(b':');
 
@@ -52,6 +56,15 @@ impl<'a> Request<'a> {
     pub(crate) fn get(object: &'a str, path: impl Into<String>, accept: Accept) -> Self {
         Self { object, method: Method::GET, path: path.into(), accept, body: None }
     }
+
+    fn built(&self) -> Result<http::Request<Body>, http::Error> {
+        let built =
+            http::Request::builder().method(self.method.clone()).uri(&self.path).header(header::ACCEPT, self.accept.header());
+        match &self.body {
+            Some((kind, bytes)) => built.header(header::CONTENT_TYPE, *kind).body(Body::from(bytes.clone())),
+            None => built.body(Body::empty()),
+        }
+    }
 }
 
 pub(crate) struct Answer {
@@ -67,62 +80,46 @@ pub(crate) fn encoded(text: &str) -> String {
 
 impl Api {
     /// Sends a request; an answer that is no success is an error.
-    pub(crate) fn request(&self, request: Request<'_>) -> Result<Answer, ApiError> {
-        let object = request.object;
-        let mut built =
-            http::Request::builder().method(request.method).uri(request.path).header(header::ACCEPT, request.accept.header());
-        let body = match request.body {
-            Some((kind, bytes)) => {
-                built = built.header(header::CONTENT_TYPE, kind);
-                Body::from(bytes)
-            }
-            None => Body::empty(),
-        };
-        let built = built.body(body).map_err(|error| ApiError::invalid(format!("{object}: {error}")))?;
-        let (status, headers, bytes) = self.within(object, LIMIT, exchange(&self.client, built))?;
-        if !status.is_success() {
-            return Err(refused(&self.server, &self.kubectl, object, status, &bytes));
-        }
-        let body = serde_json::from_slice(&bytes).map_err(|error| {
-            ApiError::new(ErrorKind::Other, format!("{object}: {} answers no JSON: {error}", self.server), "")
-        })?;
-        Ok(Answer { status, warnings: warnings(&headers), body })
-    }
-
-    /// Waits for an exchange, but no longer than the limit.
-    pub(crate) fn within<T>(
-        &self,
-        object: &str,
-        limit: Duration,
-        work: impl Future<Output = Result<T, BoxError>>,
-    ) -> Result<T, ApiError> {
-        let Some(runtime) = &self.runtime else { unreachable!("the runtime lives as long as the connection") };
-        let server = &self.server;
+    pub(crate) fn request(&self, request: &Request<'_>) -> Result<Answer, ApiError> {
+        let (server, object) = (&self.server, request.object);
         let help = || format!("`{} version` must reach it", self.kubectl);
-        match runtime.block_on(async { tokio::time::timeout(limit, work).await }) {
-            Ok(Ok(done)) => Ok(done),
-            Ok(Err(error)) => {
+        let (status, headers, bytes) = match self.event_loop.within(LIMIT, exchange(&self.client, request)) {
+            Some(Ok(exchanged)) => exchanged,
+            Some(Err(error)) => {
                 let (kind, why) = cause(error.as_ref());
                 let what = if kind == ErrorKind::Config { "no login to" } else { "no connection to" };
-                Err(ApiError::new(kind, format!("{object}: {what} {server}: {why}"), help()))
+                return Err(ApiError::new(kind, format!("{object}: {what} {server}: {why}"), help()));
             }
-            Err(_) => Err(ApiError::new(
-                ErrorKind::Timeout,
-                format!("{object}: {server} did not answer within {} s", limit.as_secs()),
-                help(),
-            )),
+            None => {
+                let message = format!("{object}: {server} did not answer within {} s", LIMIT.as_secs());
+                return Err(ApiError::new(ErrorKind::Timeout, message, help()));
+            }
+        };
+        if !status.is_success() {
+            return Err(refused(server, &self.kubectl, object, status, &bytes));
         }
+        let body = serde_json::from_slice(&bytes)
+            .map_err(|error| ApiError::new(ErrorKind::Other, format!("{object}: {server} answers no JSON: {error}"), ""))?;
+        Ok(Answer { status, warnings: warnings(&headers), body })
     }
 }
 
-pub(crate) type BoxError = Box<dyn std::error::Error + Send + Sync>;
-pub(crate) type Exchange = (StatusCode, HeaderMap, Vec<u8>);
+pub(crate) type BoxError = Box<dyn Error + Send + Sync>;
+type Exchanged = (StatusCode, HeaderMap, Vec<u8>);
 
-/// Sends a request and reads the whole answer.
-pub(crate) async fn exchange(client: &kube::Client, request: http::Request<Body>) -> Result<Exchange, BoxError> {
-    let (parts, body) = client.send(request).await?.into_parts();
-    let bytes = Limited::new(body, LONGEST).collect().await?.to_bytes();
-    Ok((parts.status, parts.headers, bytes.to_vec()))
+/// Sends a request and reads the whole answer. A busy server gets the request a few times; each request may be sent twice without harm.
+async fn exchange(client: &kube::Client, request: &Request<'_>) -> Result<Exchanged, BoxError> {
+    let mut delay = FIRST_DELAY;
+    loop {
+        let (parts, body) = client.send(request.built()?).await?.into_parts();
+        let bytes = Limited::new(body, LONGEST).collect().await?.to_bytes();
+        if !BUSY.contains(&parts.status) || delay > LAST_DELAY {
+            return Ok((parts.status, parts.headers, bytes.to_vec()));
+        }
+        let asked = parts.headers.get(header::RETRY_AFTER).and_then(|value| value.to_str().ok()?.parse().ok());
+        tokio::time::sleep(asked.map_or(delay, Duration::from_secs).min(LAST_DELAY)).await;
+        delay *= 2;
+    }
 }
 
 /// The texts of the headers `Warning: 299 - "text"`.

@@ -2,8 +2,11 @@
 
 use std::fmt::Write as _;
 use std::fs;
+use std::io::{Read, Write as _};
+use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
+use std::thread::{JoinHandle, spawn};
 use std::time::{Duration, Instant};
 
 use http::{HeaderMap, HeaderValue, StatusCode, header};
@@ -117,6 +120,38 @@ fn a_server_that_is_gone_is_unreachable_at_once() {
     assert!(start.elapsed() < Duration::from_secs(10));
 }
 
+/// A server that gives these answers, one a connection, and then no more; how many requests it got is the length of what it returns.
+fn server(answers: &'static [&'static str]) -> (String, JoinHandle<usize>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let serve = move || {
+        for answer in answers {
+            let (mut stream, _) = listener.accept().unwrap();
+            let mut read = [0; 4096];
+            assert!(stream.read(&mut read).unwrap() > 0);
+            stream.write_all(answer.as_bytes()).unwrap();
+        }
+        answers.len()
+    };
+    (url, spawn(serve))
+}
+
+const BUSY: &str = "HTTP/1.1 503 x\r\nconnection: close\r\nretry-after: 0\r\n\r\n{\"message\": \"still busy\"}";
+const VERSION: &str = "HTTP/1.1 200 x\r\nconnection: close\r\n\r\n{\"gitVersion\": \"v1.2.3\"}";
+
+#[test]
+fn a_busy_server_gets_the_request_a_few_times() {
+    let folder = Folder::new("busy");
+    let (url, thread) = server(&[BUSY, BUSY, VERSION, VERSION]);
+    let api = Api::connect(&folder.context(&kubeconfig(&url, "{}"))).unwrap();
+    assert_eq!((api.server(), api.server_version().unwrap().as_str()), (url.as_str(), "v1.2.3"));
+    assert_eq!(thread.join().unwrap(), 4);
+    let (url, thread) = server(&[BUSY; 5]);
+    let error = refusal(&folder.context(&kubeconfig(&url, "{}")));
+    assert_eq!(error.message, format!("the version: {url} answers 503: still busy"));
+    assert_eq!(thread.join().unwrap(), 5);
+}
+
 #[test]
 fn answers_have_the_kind_of_their_status() {
     let answer = |status: u16, body: &str| {
@@ -169,6 +204,13 @@ fn warnings_lose_their_quotes() {
     headers.append(header::WARNING, HeaderValue::from_static(r#"299 - "v1 \"Endpoints\" is deprecated""#));
     headers.append(header::WARNING, HeaderValue::from_static("299 plain"));
     assert_eq!(warnings(&headers), ["v1 \"Endpoints\" is deprecated", "299 plain"]);
+}
+
+#[test]
+fn a_connection_may_move_to_another_thread() {
+    fn is_send<T: Send>() {}
+    is_send::<Api>();
+    is_send::<ApiError>();
 }
 
 #[test]

@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 use std::io::Write;
 use std::net::TcpListener;
+use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::thread::{sleep, spawn};
@@ -247,6 +248,24 @@ fn a_user_without_rights_is_told_which_one_is_missing() {
     std::fs::remove_file(copy).unwrap();
     assert!(error.kind == ErrorKind::Forbidden && error.message.contains("401"), "{error:?}");
     assert!(!format!("{error:?}").contains("unknown-to-the-server"), "{error:?}");
+}
+
+#[test]
+fn a_program_for_credentials_that_hangs_is_waited_for_no_longer_than_a_request() {
+    let folder = std::env::temp_dir();
+    let [plugin, copy] =
+        ["plugin", "config"].map(|name| folder.join(format!("perbuck-kubernetes-hangs-{}-{name}", std::process::id())));
+    std::fs::write(&plugin, "#!/bin/sh\nexec sleep 35\n").unwrap();
+    std::fs::set_permissions(&plugin, std::fs::Permissions::from_mode(0o700)).unwrap();
+    let text = std::fs::read_to_string(config()).unwrap();
+    let own = config().with_file_name("plugin");
+    std::fs::write(&copy, text.replace(own.to_str().unwrap(), plugin.to_str().unwrap())).unwrap();
+    let start = Instant::now();
+    let error = failure(Api::connect(&Context { kubeconfig: Some(copy.clone()), name: Some("plugin".to_owned()) }));
+    std::fs::remove_file(plugin).unwrap();
+    std::fs::remove_file(copy).unwrap();
+    assert_eq!(error.kind, ErrorKind::Timeout, "{error:?}");
+    assert!(start.elapsed() < Duration::from_secs(32), "{:?}", start.elapsed());
 }
 
 /// A server that accepts connections and says nothing.
