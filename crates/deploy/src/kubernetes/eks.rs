@@ -1,7 +1,7 @@
 //! A cluster on Amazon EKS as a file of eksctl (`ClusterConfig`, `eksctl.io/v1alpha5`).
 //!
-//! No pod gets a right on AWS but the volume driver. A study names no bucket, so TiKV gets no right on one: whoever wants backups adds
-//! an entry of `iam.podIdentityAssociations` for the service account of its namespace.
+//! No pod gets a right on AWS but the volume driver. A study names no bucket, so TiKV gets no right on one. For backups add an entry of
+//! `iam.podIdentityAssociations` for the service account of TiKV's namespace.
 
 use super::label;
 use super::object::{Entry, Object, Value, entry, map, texts};

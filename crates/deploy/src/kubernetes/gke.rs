@@ -5,8 +5,8 @@ use super::plan::{ADMIN, Cluster, Group, Plan, Pool, dns};
 
 /// GKE allows so many characters in the name of a cluster and of a node pool.
 pub const NAME_LIMIT: usize = 40;
-/// Machine series that take Hyperdisk and no Persistent Disk, by Google's documentation as nextflow-io/nextflow#6614 has it (all six) and
-/// GoogleCloudPlatform/compute-image-tools#2692 (c4a). Read 2026-11.
+/// Machine series that take Hyperdisk and no Persistent Disk: all six in nextflow-io/nextflow#6614, after Google's documentation, and c4a in
+/// GoogleCloudPlatform/compute-image-tools#2692. Read 2026-11.
 const HYPERDISK_ONLY: [&str; 6] = ["c4", "c4a", "c4d", "n4", "n4a", "n4d"];
 
 /// One command.
@@ -141,7 +141,7 @@ region = "us-central1"
 node = [
   { role = "mysql", instance = "c4a-standard-8", count = 1, volume = { kind = "hyperdisk-balanced", size_gb = 500 } },
   { role = "admin", instance = "c4a-standard-2", count = 1 },
-  { role = "client", instance = "c4a-standard-8", count = 3, zones = 2, root_volume = { kind = "hyperdisk-balanced", size_gb = 40 } },
+  { role = "client", instance = "c4a-standard-8", count = 3, zones = 2, root_volume = { kind = "hyperdisk-balanced", size_gb = 9 } },
 ]
 deploy = { provider = "gke", kind = "mysql", version = "8.4", kubernetes = "1.35", zones = ["us-central1-a", "us-central1-b"] }
 "#;
@@ -167,7 +167,7 @@ deploy = { provider = "gke", kind = "mysql", version = "8.4", kubernetes = "1.35
         for (step, name, count, zone) in [(near, "client-a", "2", "us-central1-a"), (far, "client-b", "1", "us-central1-b")] {
             assert_eq!(step.words[4], name);
             assert_eq!((value(step, "--num-nodes"), value(step, "--node-locations")), (Some(count), Some(zone)));
-            assert_eq!((value(step, "--zone"), value(step, "--disk-size")), (Some("us-central1-a"), Some("40")));
+            assert_eq!((value(step, "--zone"), value(step, "--disk-size")), (Some("us-central1-a"), Some("9")));
         }
         // Nothing was said of the other root volumes: a c4a boots from what it can.
         assert_eq!((value(database, "--disk-type"), value(database, "--disk-size")), (Some("hyperdisk-balanced"), Some("20")));

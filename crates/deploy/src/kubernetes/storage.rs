@@ -34,7 +34,7 @@ pub fn class(system: &System, component: Component) -> String {
     format!("{}-{}", system.namespace, component.role())
 }
 
-/// The size of a volume as Kubernetes writes it. Amazon and Google bill a GiB where their lists say GB, and `G` would be 10^9 bytes.
+/// The size of a volume as Kubernetes writes it. Amazon and Google bill a GiB where their lists say GB; `G` would be 10^9 bytes.
 pub fn size(volume: &Volume) -> String {
     format!("{}Gi", volume.size_gb)
 }
