@@ -106,7 +106,7 @@ fn example_flags() -> Vec<Flag> {
         Flag::WrongRows { missing: 1, wrong: 2 },
         Flag::FunctionalServer { why: "its store is for tests".into() },
         Flag::AgentsApart { apart_us: 2500 },
-        Flag::PodsChanged { changes: vec!["pod tikv-0 restarted 1 times".into()] },
+        Flag::PodsChanged { changes: vec!["pod tikv-0 restarted 1 time".into()] },
         Flag::UnevenServers { statements: vec![80, 20] },
         Flag::ClusterChanged { changes: BTreeMap::from([("leaders_moved".into(), 3)]) },
     ]

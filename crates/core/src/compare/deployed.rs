@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::run_record::{Deployed, DeployedNode, DeployedPod};
-use crate::study::{Contender, Node, Study};
+use crate::study::{ADMIN, CLIENT, Contender, Node, Study};
 
 /// What differs between the cluster and the `node` lines of a contender, in words; empty where nothing does.
 pub fn deployed_otherwise(study: &Study, contender: &str, seen: &Deployed) -> Vec<String> {
@@ -37,7 +37,7 @@ pub fn deployed_changes(before: &Deployed, after: &Deployed) -> Vec<String> {
             found.push(format!("pod {} moved from node {} to {}", pod.name, word(&pod.node), word(&now.node)));
         }
         if now.restarts > pod.restarts {
-            found.push(format!("pod {} restarted {} times", pod.name, now.restarts - pod.restarts));
+            found.push(format!("pod {} restarted {}", pod.name, counted((now.restarts - pod.restarts) as usize, "time")));
         }
         if now.digest != pod.digest {
             found.push(format!("pod {} runs another image: {}, before {}", pod.name, word(&now.digest), word(&pod.digest)));
@@ -55,7 +55,8 @@ fn nodes_of(node: &Node, contender: &Contender, seen: &Deployed, found: &mut Vec
     if own.len() != node.count as usize {
         let names: Vec<&str> = own.iter().map(|n| n.name.as_str()).collect();
         let names = if names.is_empty() { String::new() } else { format!(": {}", names.join(", ")) };
-        found.push(format!("{} × {} is billed for {}, and {} nodes run{names}", node.count, node.instance, node.role, own.len()));
+        let run = counted(own.len(), "node");
+        found.push(format!("the bill has {} × {} for {}, and {run} run{names}", node.count, node.instance, node.role));
     }
     let arch = node.machine.as_ref().map(|machine| machine.arch.as_str()).or(contender.arch.as_deref());
     for one in own {
@@ -99,8 +100,10 @@ fn pods_of(node: &Node, seen: &Deployed, found: &mut Vec<String>) {
     for (name, pods) in on.into_iter().filter(|(name, pods)| !name.is_empty() && pods.len() > 1) {
         found.push(format!("{} pods of {} share node {name}: {}", pods.len(), node.role, pods.join(", ")));
     }
-    if !pods.is_empty() && pods.len() != node.count as usize {
-        found.push(format!("{} machines are billed for {}, and {} pods run", node.count, node.role, pods.len()));
+    let runs_pods = ![ADMIN, CLIENT].contains(&node.role.as_str());
+    if runs_pods && pods.len() != node.count as usize {
+        let (machines, run) = (counted(node.count as usize, "machine"), counted(pods.len(), "pod"));
+        found.push(format!("the bill has {machines} for {}, and {run} exist", node.role));
     }
 }
 
@@ -109,7 +112,8 @@ fn volumes_of(node: &Node, seen: &Deployed, found: &mut Vec<String>) {
     let Some(volume) = node.volumes.first() else { return };
     let own: Vec<_> = seen.volumes.iter().filter(|v| v.role == node.role).collect();
     if own.len() != node.count as usize {
-        found.push(format!("{} volumes are billed for {}, and {} exist", node.count, node.role, own.len()));
+        let (billed, exist) = (counted(node.count as usize, "volume"), counted(own.len(), "volume"));
+        found.push(format!("the bill has {billed} for {}, and {exist} exist", node.role));
     }
     for one in own {
         let mut differs = |what: &str, is: Option<String>, billed: Option<String>| {
@@ -136,8 +140,13 @@ fn state_of(pod: &DeployedPod, found: &mut Vec<String>) {
         found.push(format!("pod {} is not ready", pod.name));
     }
     if pod.restarts > 0 {
-        found.push(format!("pod {} restarted {} times", pod.name, pod.restarts));
+        found.push(format!("pod {} restarted {}", pod.name, counted(pod.restarts as usize, "time")));
     }
+}
+
+/// `1 pod`, `2 pods`.
+fn counted(count: usize, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }
 
 fn word(text: &str) -> &str {

@@ -28,6 +28,11 @@ impl Provider {
     }
 }
 
+/// The role of the machines that the load comes from.
+pub const CLIENT: &str = "client";
+/// The role of the machines for everything that is no part under test: DNS, volume driver, operator.
+pub const ADMIN: &str = "admin";
+
 /// What is deployed for a contender.
 #[derive(Debug, Clone)]
 pub struct DeploySpec {

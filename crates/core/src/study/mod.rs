@@ -39,7 +39,7 @@ use crate::units::{MicroUsd, Seed};
 use crate::workload_kind::WorkloadKind;
 pub use costs::{Discount, Fee, FeeTerms, Payment, Scenario, SnapshotRule, Traffic, TrafficAmount};
 pub use decision::{Decision, Slo, StoppingRule, Until};
-pub use deploy::{DeploySpec, Provider};
+pub use deploy::{ADMIN, CLIENT, DeploySpec, Provider};
 pub use factor::{Factor, FactorLevel, base_of};
 pub use published::{AuditSpec, Claim, PrintedNumber, Published, ResultRow, Rule, is_date};
 pub use results_csv::CsvRow;

@@ -12,10 +12,8 @@ use planner::Planner;
 mod checks;
 mod planner;
 
-/// The group of machines that the load comes from.
-pub const CLIENT: &str = "client";
-/// The group of machines for everything that is no part under test: DNS, volume driver, operator.
-pub const ADMIN: &str = "admin";
+pub use perbuck_core::study::{ADMIN, CLIENT};
+
 /// A name of Kubernetes has no more characters (RFC 1123, a label).
 const NAME_LIMIT: usize = 63;
 

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 use std::io;
+use std::net::{TcpStream, ToSocketAddrs};
+use std::time::{Duration, Instant};
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD as BASE64;
@@ -19,6 +21,7 @@ use serde_json::Value;
 use super::cluster::{Reached, kind, reach, told};
 use super::facts::{name, text, trouble};
 use super::state::State;
+use super::up::pause;
 use super::{Deployment, cost, hourly, now_unix_s, total};
 use crate::error::{ErrorKind, LabError};
 use crate::estimate::Estimate;
@@ -41,6 +44,9 @@ pub struct Spending {
 
 /// Bringing clusters up and down takes about this long beside the trials: EKS makes a control plane in a quarter of an hour.
 const AROUND_S: u64 = 2400;
+/// How long one attempt to reach an address may take, and all of them.
+const CONNECT_LIMIT: Duration = Duration::from_secs(3);
+const ANSWER_LIMIT: Duration = Duration::from_secs(60);
 
 /// A deployment that is up, with the study as its trials see it.
 pub(crate) struct Driven<'i> {
@@ -70,6 +76,7 @@ impl<'i> Driven<'i> {
         deployment.begin(&options.spending)?;
         deployment.up(progress, stop)?;
         let brought = deployment.as_billed().and_then(|()| deployment.reachable());
+        let brought = brought.and_then(|found| found.hosts().iter().try_for_each(|host| answers(host, stop)).map(|()| found));
         let reachable = brought.map_err(|error| deployment.still_up(error))?;
         let fleet = reachable.fleet.or_else(|| options.fleet.clone());
         let driven = driven(inputs, &reachable.targets, reachable.passwords)?;
@@ -158,6 +165,35 @@ pub(crate) struct Reachable {
     passwords: BTreeMap<String, Secret>,
     /// Its agents, where it has any.
     fleet: Option<FleetOptions>,
+    /// The addresses of all its servers.
+    servers: Vec<String>,
+}
+
+impl Reachable {
+    /// The addresses of servers and agents.
+    fn hosts(&self) -> Vec<String> {
+        let agents = self.fleet.iter().flat_map(|fleet| &fleet.agents).map(|agent| agent.address.clone());
+        self.servers.iter().cloned().chain(agents).collect()
+    }
+}
+
+/// Makes sure that an address is reached from here. A pod that is ready listens, so another network is why it is not.
+fn answers(host: &str, stop: &StopToken) -> Result<(), LabError> {
+    let since = Instant::now();
+    loop {
+        let addresses = host.to_socket_addrs().map_err(|e| LabError::failed(format!("{host} is no address: {e}"), ""))?;
+        let tried = addresses.map(|address| TcpStream::connect_timeout(&address, CONNECT_LIMIT)).next();
+        match tried {
+            Some(Ok(_)) => return Ok(()),
+            Some(Err(error)) if since.elapsed() > ANSWER_LIMIT => {
+                let message = format!("{host} cannot be reached from this machine: {error}");
+                let help =
+                    "run perbuck on a machine in the network of the cluster, such as one of its client nodes; see docs/deploy.md";
+                return Err(LabError::new(ErrorKind::Target, message, help));
+            }
+            _ => pause(stop)?,
+        }
+    }
 }
 
 impl Deployment<'_> {
@@ -198,11 +234,13 @@ impl Deployment<'_> {
 
     /// The addresses of what is up, read from its pods.
     pub(crate) fn reachable(&self) -> Result<Reachable, LabError> {
-        let mut found = Reachable { targets: BTreeMap::new(), passwords: BTreeMap::new(), fleet: None };
+        let mut found = Reachable { targets: BTreeMap::new(), passwords: BTreeMap::new(), fleet: None, servers: Vec::new() };
         for one in &self.rendered {
             let reached = reach(one, &self.root)?;
             for system in &one.cluster.systems {
-                let (target, password) = reached.target(system)?;
+                let (hosts, password) = reached.entrance(system)?;
+                let target = system.kind.target(&hosts.join(","));
+                found.servers.extend(hosts);
                 found.targets.insert(system.contender.clone(), target);
                 found.passwords.extend(password.map(|password| (system.contender.clone(), password)));
             }
@@ -258,18 +296,17 @@ impl Reached<'_> {
         Ok(found.into_iter().map(|host| if host.contains(':') { format!("[{host}]") } else { host }).collect())
     }
 
-    /// The target of a system, and its password where it has one.
-    fn target(&self, system: &System) -> Result<(String, Option<Secret>), LabError> {
+    /// The addresses of a system's servers, and its password where it has one.
+    fn entrance(&self, system: &System) -> Result<(Vec<String>, Option<Secret>), LabError> {
         let entrance = system.kind.entrance();
         let hosts: Vec<String> = self
             .addresses(&system.namespace, entrance.role(), None)?
             .into_iter()
             .map(|host| format!("{host}:{}", entrance.port()))
             .collect();
-        let target = system.kind.target(&hosts.join(","));
         let secret = system.kind.password_secret();
         let password = secret.map(|(name, key)| self.secret(&system.namespace, name, key)).transpose()?;
-        Ok((target, password.map(Secret::new)))
+        Ok((hosts, password.map(Secret::new)))
     }
 
     /// The text of a secret of the cluster.

@@ -119,8 +119,8 @@ impl State {
         replace(&root.join(STATE_FILE), &(text + "\n"))
     }
 
-    /// Notes what was seen of a contender now. What was there before and is not any more has gone in between; it is counted until now.
-    pub(super) fn saw(&mut self, (cluster, contender): (&str, &str), deployed: &Deployed, now: u64) {
+    /// Notes what was seen of a contender now; `made` says whether perbuck made its cluster. What was there before and is not any more has gone in between; it is counted until now.
+    pub(super) fn saw(&mut self, (cluster, contender): (&str, &str), deployed: &Deployed, (made, now): (bool, u64)) {
         let client = |role: &str| if role == perbuck_deploy::kubernetes::plan::CLIENT { "" } else { contender }.to_owned();
         let nodes = deployed.nodes.iter().map(|node| {
             let what = What::Node(node.instance.clone());
@@ -138,7 +138,9 @@ impl State {
             }
         }
         for (key, contender, role, what, from) in now_there {
-            let from_unix_s = if from == 0 { now } else { from };
+            // A node of a cluster that exists is paid for by the study from when the study took it.
+            let known = self.seen.get(&key).filter(|seen| !seen.gone).map(|seen| seen.from_unix_s);
+            let from_unix_s = known.unwrap_or(if made && from != 0 { from } else { now });
             self.seen.insert(key, Seen { contender, role, what, from_unix_s, to_unix_s: now.max(from_unix_s), gone: false });
         }
     }

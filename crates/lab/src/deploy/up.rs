@@ -1,5 +1,6 @@
 //! Brings a deployment up, step by step; each step leaves alone what is there, so that it can be taken again.
 
+use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use perbuck_core::study::Provider;
@@ -152,9 +153,10 @@ impl Deployment<'_> {
     /// Notes what is there of every contender.
     pub(super) fn saw(&mut self, reached: &Reached<'_>) -> Result<(), LabError> {
         let cluster = &reached.rendered.cluster;
+        let made = cluster.provider != Provider::Kubernetes;
         for system in &cluster.systems {
             let deployed = reached.deployed(system)?;
-            self.state.saw((&cluster.name, &system.contender), &deployed, now_unix_s());
+            self.state.saw((&cluster.name, &system.contender), &deployed, (made, now_unix_s()));
         }
         self.state.write(&self.root)
     }
@@ -176,10 +178,11 @@ fn make_secret(reached: &Reached<'_>, id: &str, secret: &perbuck_deploy::kuberne
         return Ok(());
     }
     let random = Token::made().map_err(|e| LabError::failed(e, ""))?;
+    let labels: BTreeMap<_, _> = secret.labels.iter().cloned().collect();
     let object = json!({
         "apiVersion": "v1",
         "kind": "Secret",
-        "metadata": { "name": secret.name, "namespace": secret.namespace, "labels": secret.labels, "annotations": { ID: id } },
+        "metadata": { "name": secret.name, "namespace": secret.namespace, "labels": labels, "annotations": { ID: id } },
         "stringData": { &secret.key: random },
     });
     reached.api.apply(&object, MANAGER).map_err(told).map(drop)

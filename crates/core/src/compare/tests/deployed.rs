@@ -69,17 +69,17 @@ fn a_planted_difference_of_each_kind_is_found_and_a_clean_cluster_has_none() {
         (|d| d.nodes[2].zone = "us-east-1b".into(), "node b0 of tikv is in us-east-1b, and the study names us-east-1a"),
         (
             |d| d.nodes.push(DeployedNode { name: "b9".into(), ..d.nodes[2].clone() }),
-            "3 × r6g.2xlarge is billed for tikv, and 4 nodes run: b0, b1, b2, b9",
+            "the bill has 3 × r6g.2xlarge for tikv, and 4 nodes run: b0, b1, b2, b9",
         ),
         (
             |d| d.nodes.push(DeployedNode { name: "x".into(), role: "pd".into(), ..d.nodes[2].clone() }),
             "node x has the role pd, which the bill does not have",
         ),
-        (|d| drop(d.nodes.pop()), "1 × c5.4xlarge is billed for client, and 0 nodes run"),
+        (|d| drop(d.nodes.pop()), "the bill has 1 × c5.4xlarge for client, and 0 nodes run"),
         (|d| d.pods[3].node = "b0".into(), "2 pods of tikv share node b0: tikv-0, tikv-1"),
         (|d| d.pods[3].node = "a0".into(), "pod tikv-1 of tikv runs on a0, which is a node of tidb"),
         (|d| d.pods[3].node = "z".into(), "pod tikv-1 of tikv runs on z, which is no node of this contender"),
-        (|d| drop(d.pods.pop()), "3 machines are billed for tikv, and 2 pods run"),
+        (|d| drop(d.pods.pop()), "the bill has 3 machines for tikv, and 2 pods exist"),
         (|d| d.pods[0].restarts = 2, "pod tidb-0 restarted 2 times"),
         (|d| d.pods[0].ready = false, "pod tidb-0 is not ready"),
         (|d| d.pods[0].node.clear(), "pod tidb-0 runs on no node"),
@@ -109,7 +109,7 @@ fn a_pod_that_changed_between_two_looks_is_told() {
     after.pods[3].name = "tikv-7".into();
     let expected = [
         "pod tidb-0 moved from node a0 to a9",
-        "pod tidb-1 restarted 1 times",
+        "pod tidb-1 restarted 1 time",
         "pod tikv-0 runs another image: sha256:2, before sha256:1",
         "pod tikv-1 is gone",
         "pod tikv-7 is new",
