@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD as BASE64;
-use perbuck_core::run_record::Deployed;
+use perbuck_core::compare::deployed_changes;
+use perbuck_core::run_record::{Deployed, Flag};
 use perbuck_core::study::{Attached, Study};
 use perbuck_core::units::duration_text;
 use perbuck_database::secret::Secret;
@@ -230,6 +231,13 @@ impl Deployment<'_> {
             }
         }
         Ok(None)
+    }
+
+    /// Whether pods of a contender moved, or started again, since a look at it.
+    pub(crate) fn changed(&self, contender: &str, before: Option<&Deployed>) -> Result<Option<Flag>, LabError> {
+        let Some((before, after)) = before.zip(self.look(contender)?) else { return Ok(None) };
+        let changes = deployed_changes(before, &after);
+        Ok((!changes.is_empty()).then_some(Flag::PodsChanged { changes }))
     }
 
     /// The addresses of what is up, read from its pods.
