@@ -9,7 +9,7 @@ use perbuck_core::run_record::{Flag, RunRecord};
 use perbuck_core::study::Study;
 use perbuck_load::stop::StopToken;
 
-use crate::deploy::{Deployment, Driven, Spending};
+use crate::deploy::{self, Deployment, Driven, Spending};
 use crate::error::{ErrorKind, LabError};
 use crate::estimate::{Ahead, Estimate, TimeLeft, length};
 use crate::fleet::{Fleet, FleetOptions, Load};
@@ -88,14 +88,48 @@ fn whole(inputs: &Inputs, options: &RunOptions, progress: &mut dyn Progress, sto
     }
     planned::reads_after_writes(inputs, &plan).iter().for_each(|line| progress.alert(line));
     let on_disk = (plan.len(), on_disk);
-    let Some(driven) = Driven::of(inputs, options, progress, stop)? else {
+    if deploy::deploys(&inputs.study) {
+        on_clusters(inputs, options, &store, on_disk, &missing, progress, stop)?;
+    } else {
         measured((inputs, None), options, (&store, looks), on_disk, &missing, progress, stop)?;
-        return Ok(store.root().to_owned());
-    };
-    let on = (&driven.inputs, Some(&driven.deployment));
-    let done = measured(on, &driven.options, (&store, looks), on_disk, &missing, progress, stop);
-    driven.end(done, progress, stop)?;
+    }
+    store.mark_checked()?;
     Ok(store.root().to_owned())
+}
+
+/// Runs these trials on clusters that are brought up for them, and taken down after them: once for each deployment, and for each contender
+/// where those are up one after the other.
+fn on_clusters(
+    inputs: &Inputs,
+    options: &RunOptions,
+    store: &Store,
+    on_disk: (usize, usize),
+    missing: &[(usize, &TrialKey)],
+    progress: &mut dyn Progress,
+    stop: &StopToken,
+) -> Result<(), LabError> {
+    if missing.is_empty() && !deploy::is_up(inputs, &options.results)? {
+        progress.line("the data were not checked after the last trial, since they went with their clusters");
+        return Ok(());
+    }
+    let study = &inputs.study;
+    let contender = |key: &TrialKey| study.sweep.one_by_one.then(|| study.twin(&key.contender).to_owned());
+    let same = |a: &TrialKey, b: &TrialKey| a.deployment() == b.deployment() && contender(a) == contender(b);
+    let mut shares: Vec<&[(usize, &TrialKey)]> = missing.chunk_by(|a, b| same(a.1, b.1)).collect();
+    if shares.is_empty() {
+        shares.push(missing);
+    }
+    for share in shares {
+        let alone = share.first().and_then(|(_, key)| contender(key)).map(|name| inputs.alone(&name)).transpose()?;
+        let inputs = alone.as_ref().unwrap_or(inputs);
+        let driven = Driven::of(inputs, options, progress, stop)?;
+        let looks = Looks::start(inputs, store.root())?;
+        let on = (&driven.inputs, Some(&driven.deployment));
+        let done = measured(on, &driven.options, (store, looks), on_disk, share, progress, stop);
+        driven.end(done, progress, stop)?;
+    }
+    progress.line(&deploy::spent_text(inputs, &options.results)?);
+    Ok(())
 }
 
 /// Runs these trials, and checks the data after the last.
@@ -144,7 +178,7 @@ fn measured(
         session.end(measured, run.progress)?;
         run.check(&session)?;
     }
-    store.mark_checked()
+    Ok(())
 }
 
 /// The agents that are to apply these trials, if any.

@@ -115,8 +115,7 @@ pub(super) fn spent(inputs: &Inputs, plan: &Plan, state: &State, now: u64) -> Ve
             }
         }
         let Some(own) = state.clusters.get(&cluster.name) else { continue };
-        let Some(from) = own.from_unix_s else { continue };
-        let seconds = own.to_unix_s.unwrap_or(now).saturating_sub(from);
+        let seconds = own.0.iter().map(|period| period.to_unix_s.unwrap_or(now).saturating_sub(period.from_unix_s)).sum();
         for item in fees(inputs, cluster) {
             add(format!("{}: {}", cluster.name, item.what), seconds, item.each);
         }

@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 
 use super::cluster::{ID, MANAGER, Reached, kind, told};
 use super::facts::{is_ready, name, text, trouble, warning};
+use super::state::Period;
 use super::{Deployment, claim, cluster, now_unix_s};
 use crate::error::{ErrorKind, LabError};
 use crate::progress::Progress;
@@ -56,11 +57,9 @@ impl Deployment<'_> {
 
     /// Notes a cluster before it is made, so that it is known whatever happens.
     fn note(&mut self, rendered: &Rendered) -> Result<(), LabError> {
-        let (name, makes) = (rendered.cluster.name.clone(), rendered.cluster.provider != Provider::Kubernetes);
-        let state = self.state.clusters.entry(name).or_default();
-        // A cluster that had ended is made again, and counted from now.
-        if state.to_unix_s.take().is_some() || state.from_unix_s.is_none() {
-            state.from_unix_s = makes.then(now_unix_s);
+        let state = self.state.clusters.entry(rendered.cluster.name.clone()).or_default();
+        if !state.is_up() {
+            state.0.push(Period { from_unix_s: now_unix_s(), to_unix_s: None });
         }
         self.state.write(&self.root)
     }

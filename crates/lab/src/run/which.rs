@@ -1,7 +1,7 @@
 //! Which part of a study is run: a deployment, levels that are set by hand, and what is refused of both.
 
 use perbuck_core::plan::TrialKey;
-use perbuck_core::study::{Factor, Study};
+use perbuck_core::study::{Contender, Factor, Study};
 
 use super::RunOptions;
 use crate::error::LabError;
@@ -28,10 +28,11 @@ pub(super) fn deployable(study: &Study, wanted: Option<u32>) -> Result<(), LabEr
         let message = format!("--deployment {wanted}: the study has deployments 1 to {count}");
         return Err(LabError::usage(message, "raise `sweep.deployments`, or name one of them"));
     }
-    let fixed = study.contenders.iter().find(|c| c.server.is_none());
+    let again = |c: &Contender| c.server.is_some() || (c.deploy.is_some() && c.target.is_none());
+    let fixed = study.contenders.iter().find(|c| !again(c));
     if let Some(contender) = fixed.filter(|_| count > 1 && wanted.is_none()) {
         let message = format!(
-            "`sweep.deployments` is {count}, and perbuck cannot deploy contender `{}` again: it is no private server",
+            "`sweep.deployments` is {count}, and perbuck cannot deploy contender `{}` again: it has neither `server` nor `deploy`",
             contender.name
         );
         let help = "run one deployment at a time: perbuck run --deployment 1 STUDY, then fresh instances, then --deployment 2 …";
