@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use perbuck_core::plan::TrialKey;
-use perbuck_core::study::{Contender, Reset, Study, WorkloadSpec};
+use perbuck_core::study::{Contender, Provider, Reset, Study, WorkloadSpec};
 use perbuck_workloads::Plan;
 
 use crate::inputs::Inputs;
@@ -13,6 +13,10 @@ use crate::inputs::Inputs;
 const AROUND: Duration = Duration::from_millis(500);
 /// How long a private server takes to be made and to start; likewise.
 const SERVER_START: Duration = Duration::from_secs(5);
+/// How long a cluster takes to be made and ended: a control plane of EKS alone is a quarter of an hour; and images and volumes on one that
+/// exists. From documentation, not measured.
+const CLUSTER_START: Duration = Duration::from_secs(2400);
+const PODS_START: Duration = Duration::from_secs(300);
 /// The part of a load that checking the data takes, after the load and after the last trial; likewise.
 const CHECK_SHARE: f64 = 0.5;
 /// Bytes of rows that a server takes in a second where its kind is not known yet; likewise.
@@ -43,7 +47,7 @@ impl Estimate {
         for (i, contender) in study.contenders.iter().enumerate() {
             let known = inputs.targets.get(i).and_then(|target| Some(target.as_ref()?.dialect().load_bytes_per_s()));
             let rate = known.unwrap_or(LOAD_BYTES_PER_S).max(1);
-            let start = if contender.server.is_some() { SERVER_START } else { Duration::ZERO };
+            let start = start(study, i, contender);
             for (w, plan) in inputs.plans.iter().enumerate() {
                 let load = Duration::from_secs_f64(plan.size().bytes as f64 / rate as f64);
                 // A control has the data of the contender that it repeats.
@@ -68,6 +72,19 @@ impl Estimate {
         let trials = (self.trial + self.around).as_secs_f64() * self.trials as f64;
         let loads = (self.loads.iter().sum::<Duration>() + self.checks).as_secs_f64() * f64::from(self.deployments);
         Duration::try_from_secs_f64(trials + loads).unwrap_or(Duration::MAX)
+    }
+}
+
+/// How long it takes until a contender can be driven, and until it is gone again. Clusters that are up side by side are made together.
+fn start(study: &Study, position: usize, contender: &Contender) -> Duration {
+    match &contender.deploy {
+        _ if contender.server.is_some() => SERVER_START,
+        Some(deploy) if contender.target.is_none() && contender.control_of.is_none() => {
+            let first = study.sweep.one_by_one || position == 0;
+            let each = if deploy.provider == Provider::Kubernetes { PODS_START } else { CLUSTER_START };
+            if first { each } else { Duration::ZERO }
+        }
+        _ => Duration::ZERO,
     }
 }
 

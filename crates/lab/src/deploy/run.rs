@@ -42,8 +42,6 @@ pub struct Spending {
     pub ttl_s: Option<u64>,
 }
 
-/// Bringing clusters up and down takes about this long beside the trials: EKS makes a control plane in a quarter of an hour.
-const AROUND_S: u64 = 2400;
 /// How long one attempt to reach an address may take, and all of them.
 const CONNECT_LIMIT: Duration = Duration::from_secs(3);
 const ANSWER_LIMIT: Duration = Duration::from_secs(60);
@@ -189,7 +187,7 @@ impl Deployment<'_> {
     pub fn cost_text(&self) -> String {
         let items = self.costs();
         let (an_hour, unpriced) = hourly(self.inputs, &items);
-        let seconds = Estimate::of(self.inputs).total().as_secs() + AROUND_S;
+        let seconds = Estimate::of(self.inputs).total().as_secs();
         let whole = cost::for_time(an_hour, seconds);
         let names: Vec<&str> = self.plan.clusters.iter().flat_map(|c| &c.systems).map(|s| s.contender.as_str()).collect();
         let but = if unpriced { ", without what has no price" } else { "" };
