@@ -46,7 +46,7 @@ pub(super) fn claim(reached: &Reached<'_>, id: &str, progress: &mut dyn Progress
 /// Takes the marks of this study off all nodes.
 pub(super) fn release(reached: &Reached<'_>) -> Result<(), LabError> {
     for of in reached.nodes()? {
-        // An object without fields gives back those that its manager has set.
+        // Applied without fields, an object loses those that its manager has set.
         let bare = json!({ "apiVersion": "v1", "kind": "Node", "metadata": { "name": name(&of) } });
         reached.api.apply(&bare, MANAGER).map_err(told)?;
     }

@@ -28,8 +28,8 @@ pub(super) fn deployable(study: &Study, wanted: Option<u32>) -> Result<(), LabEr
         let message = format!("--deployment {wanted}: the study has deployments 1 to {count}");
         return Err(LabError::usage(message, "raise `sweep.deployments`, or name one of them"));
     }
-    let again = |c: &Contender| c.server.is_some() || (c.deploy.is_some() && c.target.is_none());
-    let fixed = study.contenders.iter().find(|c| !again(c));
+    let is_made = |c: &Contender| c.server.is_some() || (c.deploy.is_some() && c.target.is_none());
+    let fixed = study.contenders.iter().find(|c| !is_made(c));
     if let Some(contender) = fixed.filter(|_| count > 1 && wanted.is_none()) {
         let message = format!(
             "`sweep.deployments` is {count}, and perbuck cannot deploy contender `{}` again: it has neither `server` nor `deploy`",
