@@ -111,6 +111,6 @@ fn too_few(group: &Group, wanted: usize, nodes: &[Value]) -> LabError {
         })
         .collect();
     let near = if near.is_empty() { "none is there".to_owned() } else { near.join(", ") };
-    let message = format!("{} needs {wanted} more nodes of {}: {near}", group.name, group.instance);
+    let message = format!("{} lacks {wanted} × {}: {near}", group.name, group.instance);
     LabError::new(ErrorKind::Target, message, "add such nodes to the cluster, or correct `instance` and `count` of the `node`")
 }
