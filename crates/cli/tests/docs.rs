@@ -21,6 +21,13 @@ const NOT_RUN: &[(&str, &str, &str)] = &[
     ("docs/study/hosts.md", "perbuck run mysql.toml", "two hosts; hosts.rs does it"),
     ("docs/commands/fleet.md", "(umask 077; perbuck fleet token", "likewise"),
     ("docs/commands/fleet.md", "perbuck fleet check", "likewise"),
+    ("docs/deploy.md", "perbuck deploy up", "an account at a cloud; `dev/kubernetes` has a cluster without one"),
+    ("docs/deploy.md", "perbuck run tidb-eks-arm-today.toml", "likewise"),
+    ("docs/deploy.md", "perbuck deploy status", "likewise"),
+    ("docs/deploy.md", "perbuck deploy down", "likewise"),
+    ("docs/commands/deploy.md", "perbuck deploy up", "likewise"),
+    ("docs/commands/deploy.md", "perbuck deploy status", "likewise"),
+    ("docs/commands/deploy.md", "perbuck deploy down", "likewise"),
     ("docs/fleet.md", "perbuck run study.toml --agents arm=", "several machines; fleet_places.rs does it"),
     ("docs/commands/check.md", "perbuck check --connect study.toml", "servers in a network; preflight.rs does it"),
     ("docs/commands/prepare.md", "perbuck prepare quick.toml", "a load that is cut off; tpcc_resume.rs does it"),
@@ -79,8 +86,14 @@ const STUDIES: [&str; 4] = ["run", "compare", "report", "verify"];
 const PREPARATION: [&str; 5] = ["init", "prepare", "check", "plan", "capacity"];
 const PUBLISHED: [&str; 5] = ["price", "prices", "replay", "audit", "import"];
 const OTHER_TOOLS: [&str; 3] = ["sysbench", "tpcc", "ycsb"];
-const ALONE: [&str; 5] =
-    ["README.md", "docs/exit-codes.md", "docs/commands/demo.md", "docs/two-databases.md", "docs/method/intervals.md"];
+const ALONE: [&str; 6] = [
+    "README.md",
+    "docs/exit-codes.md",
+    "docs/commands/demo.md",
+    "docs/two-databases.md",
+    "docs/deploy.md",
+    "docs/method/intervals.md",
+];
 
 /// A command of a page and the output that the page shows.
 struct Shown {
@@ -328,6 +341,13 @@ fn the_example_of_the_intervals() {
 fn two_databases() {
     let desk = desk();
     run_page(&desk, "docs/two-databases.md");
+}
+
+/// What needs no cluster.
+#[test]
+fn deployments() {
+    let desk = desk();
+    run_page(&desk, "docs/deploy.md");
 }
 
 /// The study of the README with fewer rows and shorter trials.

@@ -218,10 +218,10 @@ impl Study {
         let open = if s.is_open() || !s.phases.is_empty() { format!(" {:?} {:?}", s.arrivals, s.phases) } else { String::new() };
         let events = s.events.map(|n| format!(" {n} events")).unwrap_or_default();
         let pause = if s.cooldown_ns > 0 { format!(" cooldown {}", s.cooldown_ns) } else { String::new() };
-        let one_by_one = if s.one_by_one { " one by one" } else { "" };
+        let order = if s.one_by_one { " one by one" } else { "" };
         let client = if self.client.stands == Stands::Beside { " client beside" } else { "" };
         fingerprint(&format!(
-            "{contenders:?} {workloads:?} {sweep:?}{open}{events}{servers}{deployed}{changed}{pause}{own}{levels}{prewarm}{client}{one_by_one} {}",
+            "{contenders:?} {workloads:?} {sweep:?}{open}{events}{servers}{deployed}{changed}{pause}{own}{levels}{prewarm}{client}{order} {}",
             self.seed.0
         ))
     }

@@ -15,13 +15,13 @@ pub(crate) struct DeployArguments {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum DeployCommand {
-    /// Write what a study deploys as files to review, with what each part costs
+    /// Write the files of a deployment for review, with what each part costs. Reaches nothing
     Render(RenderArguments),
-    /// Bring the clusters of a study up, after saying what they cost and asking
+    /// Make the clusters of a study, after saying what they cost and asking
     Up(UpArguments),
-    /// Say what is up, how it differs from the bill, and what it has cost
+    /// Compare what runs with the bill, and say what it has cost
     Status(DeployedArguments),
-    /// Take the clusters of a study down
+    /// Delete the clusters of a study, with everything on them
     Down(DownArguments),
 }
 
@@ -29,7 +29,7 @@ pub(crate) enum DeployCommand {
 pub(crate) struct RenderArguments {
     #[command(flatten)]
     pub(crate) study: StudyArguments,
-    /// Folder for the files; those of the same names are written over
+    /// Folder for the files; files of the same names are replaced
     #[arg(long, value_name = "FOLDER")]
     pub(crate) out: PathBuf,
 }
@@ -66,7 +66,7 @@ pub(crate) struct SpendingArguments {
     /// Deploy without asking
     #[arg(long, help_heading = "Deployments")]
     pub(crate) yes: bool,
-    /// Take the clusters down after this time, such as 8h, if no perbuck runs the study then. A process on this machine does it
+    /// Take the clusters down after this time, such as 8h, once no perbuck here works on the study. A process on this machine does it, and ends with a restart of the machine
     #[arg(long, value_name = "DURATION", value_parser = parse_duration_ns, help_heading = "Deployments")]
     pub(crate) ttl: Option<u64>,
 }

@@ -89,7 +89,11 @@ fn status(arguments: &DeployedArguments) -> Result<(), LabError> {
     if differing == 0 {
         Ok(())
     } else {
-        Err(LabError::new(ErrorKind::OtherMachines, "what runs is not what is billed", "see the lines above"))
+        Err(LabError::new(
+            ErrorKind::OtherMachines,
+            "what runs is not what is billed",
+            "correct `node` in the study, or make the clusters again: perbuck deploy down, then up",
+        ))
     }
 }
 

@@ -21,6 +21,7 @@ const PAGES: &[(&str, &str)] = pages![
     ("contenders", "study/contenders"),
     ("workloads", "study/workloads"),
     ("study-prices", "study/prices"),
+    ("deployments", "study/deploy"),
     ("published-results", "study/results"),
     ("targets", "targets"),
     ("price-lists", "prices"),

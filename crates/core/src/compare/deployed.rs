@@ -108,9 +108,9 @@ fn pods_of(node: &Node, seen: &Deployed, found: &mut Vec<String>) {
     let mut on: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for pod in &pods {
         on.entry(pod.node.as_str()).or_default().push(pod.name.as_str());
-        let host = seen.nodes.iter().find(|n| n.name == pod.node);
-        if !pod.node.is_empty() && host.is_none_or(|host| host.role != node.role) {
-            let of = host.map_or_else(|| "no node of this contender".to_owned(), |host| format!("a node of {}", host.role));
+        let there = seen.nodes.iter().find(|n| n.name == pod.node);
+        if !pod.node.is_empty() && there.is_none_or(|there| there.role != node.role) {
+            let of = there.map_or_else(|| "no node of this contender".to_owned(), |there| format!("a node of {}", there.role));
             found.push(format!("pod {} of {} runs on {}, which is {of}", pod.name, node.role, pod.node));
         }
     }

@@ -167,7 +167,7 @@ mod tests {
     #[test]
     fn wrong_words_are_named() {
         for (from, to, said) in [
-            ("\"eks\"", "\"azure\"", "`provider` is \"azure\""),
+            ("\"eks\"", "\"ecs\"", "`provider` is \"ecs\""),
             ("arm64 =", "riscv =", "has the architecture `riscv`"),
             ("config = { tikv = { storage.block-cache.capacity = \"4GiB\" } }", "config = { level = 1 }", "names no component"),
             ("version", "versoin", "versoin"),

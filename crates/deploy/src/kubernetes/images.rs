@@ -16,7 +16,7 @@ const MYSQL_BOTH: (u32, u32, u32) = (8, 0, 29);
 /// The image of a component in a version for an architecture; what the study declares goes first.
 ///
 /// # Errors
-/// In words, that nobody publishes one.
+/// In words, that no public one is known.
 pub fn image(kind: Kind, component: Component, version: &str, arch: &str, declared: Option<&str>) -> Result<String, String> {
     if let Some(declared) = declared {
         return Ok(declared.to_owned());

@@ -46,7 +46,7 @@ pub(super) fn claim(reached: &Reached<'_>, id: &str, progress: &mut dyn Progress
 /// Takes the marks of this study off all nodes.
 pub(super) fn release(reached: &Reached<'_>) -> Result<(), LabError> {
     for of in reached.nodes()? {
-        // An object without fields removes those that its manager has set.
+        // Applied without fields, an object loses those that its manager has set.
         let bare = json!({ "apiVersion": "v1", "kind": "Node", "metadata": { "name": name(&of) } });
         reached.api.apply(&bare, MANAGER).map_err(told)?;
     }
@@ -111,6 +111,6 @@ fn too_few(group: &Group, wanted: usize, nodes: &[Value]) -> LabError {
         })
         .collect();
     let near = if near.is_empty() { "none is there".to_owned() } else { near.join(", ") };
-    let message = format!("{} needs {wanted} more nodes of {}: {near}", group.name, group.instance);
+    let message = format!("{} lacks {wanted} × {}: {near}", group.name, group.instance);
     LabError::new(ErrorKind::Target, message, "add such nodes to the cluster, or correct `instance` and `count` of the `node`")
 }

@@ -1,4 +1,4 @@
-//! The end of a deployment that no user ends: a process of its own waits for it, and takes the clusters down.
+//! The end of a deployment that no user and no perbuck ends: a process of its own waits, and takes the clusters down.
 //!
 //! It survives the perbuck that started it, and no restart of this machine.
 

@@ -36,7 +36,7 @@ pub type Consent = fn(&str) -> io::Result<bool>;
 /// How the user wants money to be spent on clusters.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Spending {
-    /// How the user is asked; `None` deploys without asking.
+    /// How the user is asked; `None` does not ask.
     pub consent: Option<Consent>,
     /// After how many seconds the clusters are taken down if no perbuck runs the study; `None` is never.
     pub ttl_s: Option<u64>,

@@ -98,7 +98,7 @@ impl Tool {
         }
         let words: Vec<String> = words.iter().map(|word| word.as_ref().to_string_lossy().into_owned()).collect();
         let message = format!("`{} {}` failed ({status}); it said:\n{}", self.name, words.join(" "), last.join("\n"));
-        Err(LabError::new(ErrorKind::Failed, message, "mend what it says and give the same command again: what is there is kept"))
+        Err(LabError::new(ErrorKind::Failed, message, "correct that, and give the same command again; what was made is kept"))
     }
 
     /// Shows what it says until it has ended; returns its last lines.

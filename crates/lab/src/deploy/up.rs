@@ -235,7 +235,7 @@ fn wait_ready(reached: &Reached<'_>, progress: &mut dyn Progress, stop: &StopTok
             troubles.truncate(TROUBLES_SHOWN);
             let why = if troubles.is_empty() { "the cluster says no reason".to_owned() } else { troubles.join("\n") };
             let message = format!("not ready after {} min: {}\n{why}", READY_LIMIT.as_secs() / 60, open.join(", "));
-            let help = "mend what it says and give the same command again; `perbuck deploy down` ends what is there";
+            let help = "correct that, and give the same command again; `perbuck deploy down` ends what is there";
             return Err(LabError::new(ErrorKind::Target, message, help));
         }
         pause(stop)?;
