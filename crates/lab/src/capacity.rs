@@ -135,7 +135,8 @@ fn chosen(mut inputs: Inputs, request: &CapacityRequest) -> Result<Inputs, LabEr
     known(file, "contender", &request.contenders, &contenders)?;
     known(file, "workload", &request.workloads, &workloads)?;
     let wanted = |names: &[String], name: &String| names.is_empty() || names.contains(name);
-    let help = "add `target = \"…\"` to it; without one it can only be priced";
+    let deployed = inputs.study.contenders.iter().any(|c| c.deploy.is_some());
+    let help = stage::no_target_help(deployed);
     let (mut kept, mut targets) = (Vec::new(), Vec::new());
     for (contender, target) in inputs.study.contenders.into_iter().zip(inputs.targets) {
         // A control repeats a contender to see the noise of trials; a search has none to compare.

@@ -154,6 +154,12 @@ impl LabError {
         if self.help.is_empty() { Self { help: help.to_owned(), cause: None, ..self } } else { self }
     }
 
+    /// The same with this way out after its own.
+    pub(crate) fn also_help(self, help: &str) -> Self {
+        let help = if self.help.is_empty() { help.to_owned() } else { format!("{}; {help}", self.help) };
+        Self { help, cause: None, ..self }
+    }
+
     /// The same with something else that is known of it.
     pub(crate) fn and_also(self, known: &str) -> Self {
         Self { message: format!("{}; {known}", self.message), ..self }

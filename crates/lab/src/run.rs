@@ -119,10 +119,13 @@ fn on_clusters(
     if shares.is_empty() {
         shares.push(missing);
     }
+    let mut options = options.clone();
     for share in shares {
         let alone = share.first().and_then(|(_, key)| contender(key)).map(|name| inputs.alone(&name)).transpose()?;
         let inputs = alone.as_ref().unwrap_or(inputs);
-        let driven = Driven::of(inputs, options, progress, stop)?;
+        let driven = Driven::of(inputs, &options, progress, stop)?;
+        // The user said yes to all of it.
+        options.spending.consent = None;
         let looks = Looks::start(inputs, store.root())?;
         let on = (&driven.inputs, Some(&driven.deployment));
         let done = measured(on, &driven.options, (store, looks), on_disk, share, progress, stop);

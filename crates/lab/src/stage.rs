@@ -34,7 +34,7 @@ mod host_check;
 mod sessions;
 mod trials;
 
-pub(crate) use build::{build, no_target, passwords, stages_of};
+pub(crate) use build::{build, no_target, no_target_help, passwords, stages_of};
 pub use host_check::{DataNeed, HostCheck};
 pub use sessions::GOES_ON;
 use sessions::Sessions;

@@ -68,7 +68,7 @@ fn up(arguments: &UpArguments) -> Result<(), LabError> {
 
 fn status(arguments: &DeployedArguments) -> Result<(), LabError> {
     let inputs = read(&arguments.study)?;
-    let mut deployment = Deployment::open(&inputs, &arguments.results)?;
+    let mut deployment = Deployment::seen(&inputs, &arguments.results)?;
     let all = deployment.status()?;
     if all.is_empty() {
         print("nothing is up\n")?;
@@ -76,7 +76,9 @@ fn status(arguments: &DeployedArguments) -> Result<(), LabError> {
     for Status { contender, deployed, differences } in &all {
         let ready = deployed.pods.iter().filter(|pod| pod.ready).count();
         let (nodes, pods, volumes) = (deployed.nodes.len(), deployed.pods.len(), deployed.volumes.len());
-        print(&format!("{contender}: {nodes} nodes, {ready} of {pods} pods ready, {volumes} volumes\n"))?;
+        let counted = |count: usize, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
+        let (nodes, volumes) = (counted(nodes, "node"), counted(volumes, "volume"));
+        print(&format!("{contender}: {nodes}, {ready} of {} ready, {volumes}\n", counted(pods, "pod")))?;
         let what = if differences.is_empty() {
             "  as billed\n".to_owned()
         } else {

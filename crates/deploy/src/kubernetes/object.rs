@@ -258,16 +258,6 @@ impl Object {
         self.value.at("kind").and_then(Value::text).unwrap_or_default()
     }
 
-    /// The version of the API that has its kind.
-    pub fn api_version(&self) -> &str {
-        self.value.at("apiVersion").and_then(Value::text).unwrap_or_default()
-    }
-
-    /// Whether pods end with it that other objects wait for: those of an operator's kind, of a set, of a job.
-    pub fn owns_pods(&self) -> bool {
-        ["TidbCluster", "TidbMonitor", "StatefulSet", "Job"].contains(&self.kind())
-    }
-
     /// Its name.
     pub fn name(&self) -> &str {
         self.value.at("metadata").and_then(|of| of.at("name")).and_then(Value::text).unwrap_or_default()
@@ -283,6 +273,11 @@ impl Object {
         let head: String = self.head.iter().map(|line| format!("# {line}\n")).collect();
         head + &self.value.yaml()
     }
+}
+
+/// Whether objects of this kind make pods: those of an operator, sets and jobs.
+pub fn owns_pods(kind: &str) -> bool {
+    ["TidbCluster", "TidbMonitor", "StatefulSet", "Job"].contains(&kind)
 }
 
 /// Objects as one file.

@@ -16,6 +16,8 @@ pub const AGENT: &str = "agent";
 pub struct Rendered {
     /// The study's name, as its label.
     pub study: String,
+    /// The namespace of what perbuck itself runs: operator and agents.
+    pub namespace: String,
     /// The cluster.
     pub cluster: Cluster,
     /// How it is made.
@@ -130,7 +132,8 @@ fn one(plan: &Plan, cluster: &Cluster) -> Rendered {
         let own = layer("5-agents.yaml", "The agents that make the load.", agents::objects(plan, cluster));
         layers.push(Layer { secrets: vec![agents::token(plan)], ..own });
     }
-    Rendered { study: plan.study.clone(), cluster: cluster.clone(), create, layers, agents }
+    let namespace = operator::namespace(plan);
+    Rendered { study: plan.study.clone(), namespace, cluster: cluster.clone(), create, layers, agents }
 }
 
 /// The password of a system's administrator, where it has one.

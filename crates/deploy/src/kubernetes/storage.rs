@@ -11,6 +11,9 @@ use super::{gke, label, operator, pod};
 
 /// The key of `deploy.storage` that names the volume driver of a cluster that exists.
 pub const PROVISIONER: &str = "provisioner";
+/// The volume drivers of Amazon and Google, whose parameters perbuck knows.
+const EBS: &str = "ebs.csi.aws.com";
+const PD: &str = "pd.csi.storage.gke.io";
 /// Parameters that `node.volume` gives, so that the bill has what runs.
 pub const BILLED: [&str; 6] =
     ["type", "iops", "iopspergb", "throughput", "provisioned-iops-on-create", "provisioned-throughput-on-create"];
@@ -63,15 +66,16 @@ fn storage_class(
     with_role.push((label::ROLE, group.role.clone()));
     let metadata = [entry("name", class(system, component)), entry("labels", texts(with_role.clone()))];
     let (provisioner, zone) = match cluster.provider {
-        Provider::Eks => (entry("provisioner", "ebs.csi.aws.com"), "topology.ebs.csi.aws.com/zone"),
-        Provider::Gke => (entry("provisioner", "pd.csi.storage.gke.io"), "topology.gke.io/zone"),
+        Provider::Eks => (entry("provisioner", EBS), "topology.ebs.csi.aws.com/zone"),
+        Provider::Gke => (entry("provisioner", PD), "topology.gke.io/zone"),
         Provider::Kubernetes => {
             let named = system.storage.get(PROVISIONER).map(String::as_str).unwrap_or_default();
             (entry("provisioner", named).of("`deploy.storage.provisioner`"), "")
         }
     };
     let own = cluster.provider != Provider::Kubernetes;
-    let mut parameters = if own { provided(cluster.provider, group, volume, &with_role) } else { Vec::new() };
+    let driver = driver(cluster.provider, system.storage.get(PROVISIONER).map(String::as_str));
+    let mut parameters = if driver == Provider::Kubernetes { Vec::new() } else { provided(driver, group, volume, &with_role) };
     let file_system = override_with(&mut parameters, &system.storage);
     let mut entries = vec![
         entry("apiVersion", "storage.k8s.io/v1"),
@@ -96,6 +100,15 @@ fn storage_class(
         }
     }
     Object::new(format!("The volumes of {} of {}.", component.role(), system.contender), entries)
+}
+
+/// Whose volume driver a system has: that of its provider, or the one that the study names for a cluster that exists.
+pub(in crate::kubernetes) fn driver(provider: Provider, named: Option<&str>) -> Provider {
+    match (provider, named) {
+        (Provider::Kubernetes, Some(EBS)) => Provider::Eks,
+        (Provider::Kubernetes, Some(PD)) => Provider::Gke,
+        (own, _) => own,
+    }
 }
 
 /// What the study says of a volume, in the words of the provider's driver.

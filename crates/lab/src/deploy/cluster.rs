@@ -132,6 +132,11 @@ pub(super) fn unmake(rendered: &Rendered, root: &Path, progress: &mut dyn Progre
         Create::Exists => {}
         Create::Eksctl(_) => {
             let region = cluster.region.clone().unwrap_or_default();
+            let asked = tool.run(&["get", "cluster", "--name", &cluster.name, "--region", &region], Some(&own), progress, stop);
+            if is_missing(asked)? {
+                progress.line(&format!("{} is not there any more", cluster.name));
+                return crate::folder::remove(&own).map_err(LabError::of_file("remove", &own));
+            }
             let words =
                 ["delete", "cluster", "--name", &cluster.name, "--region", &region, "--wait", "--disable-nodegroup-eviction"];
             tool.run(&words, Some(&own), progress, stop)?;
@@ -139,11 +144,27 @@ pub(super) fn unmake(rendered: &Rendered, root: &Path, progress: &mut dyn Progre
         Create::Gcloud { down, .. } => {
             for step in down {
                 let words: Vec<&str> = step.words.iter().skip(1).map(String::as_str).collect();
-                tool.run(&words, Some(&own), progress, stop)?;
+                is_missing(tool.run(&words, Some(&own), progress, stop))?;
             }
         }
     }
     crate::folder::remove(&own).map_err(LabError::of_file("remove", &own))
+}
+
+/// Whether a tool says that what it was asked for does not exist.
+///
+/// # Errors
+/// Any other failure.
+fn is_missing(asked: Result<String, LabError>) -> Result<bool, LabError> {
+    match asked {
+        Ok(_) => Ok(false),
+        Err(error) if error.kind() == ErrorKind::Interrupted => Err(error),
+        Err(error) => {
+            let text = error.to_string();
+            let said = ["ResourceNotFoundException", "No cluster found", "NOT_FOUND", "code=404", "Not found"];
+            if said.iter().any(|said| text.contains(said)) { Ok(true) } else { Err(error) }
+        }
+    }
 }
 
 /// Reaches the API server of a cluster.

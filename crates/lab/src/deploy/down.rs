@@ -1,9 +1,13 @@
-//! Takes a deployment down: what it made in the reverse order, until nothing with its label is there.
+//! Takes a deployment down, until nothing with its label is there.
+//!
+//! What is removed is found by label and annotation, not by the study as it is now: a contender that was taken out of the study goes, too.
 
 use std::time::{Duration, Instant};
 
 use perbuck_core::study::Provider;
-use perbuck_kubernetes::Found;
+use perbuck_deploy::kubernetes::label;
+use perbuck_deploy::kubernetes::object::owns_pods;
+use perbuck_kubernetes::{Found, Kind};
 use perbuck_load::stop::StopToken;
 use serde_json::Value;
 
@@ -15,10 +19,16 @@ use super::{Deployment, claim, now_unix_s};
 use crate::error::{ErrorKind, LabError};
 use crate::progress::Progress;
 
-/// How long pods and volumes may take to go.
+/// How long pods, namespaces and volumes may each take to go.
 const GONE_LIMIT: Duration = Duration::from_secs(900);
 /// Things that a message names, at most.
 const NAMES_SHOWN: usize = 10;
+
+/// What is told and asked while things go.
+struct Watch<'a> {
+    progress: &'a mut dyn Progress,
+    stop: &'a StopToken,
+}
 
 impl Deployment<'_> {
     /// Takes everything down. What is not there any more is no failure.
@@ -26,111 +36,150 @@ impl Deployment<'_> {
     /// # Errors
     /// What is left, where something is; a request to stop. The same call goes on with the rest.
     pub fn down(&mut self, progress: &mut dyn Progress, stop: &StopToken) -> Result<(), LabError> {
+        let done = self.end_all(&mut Watch { progress, stop });
+        done.map_err(|error| self.still_up(error))
+    }
+
+    fn end_all(&mut self, watch: &mut Watch<'_>) -> Result<(), LabError> {
         let rendered = self.rendered.clone();
+        let mut left = None;
         for one in rendered.iter().rev() {
             let name = &one.cluster.name;
             if !self.state.clusters.get(name).is_some_and(ClusterState::is_up) {
                 continue;
             }
             let exists = one.cluster.provider == Provider::Kubernetes;
-            match cluster::reach(one, &self.root) {
-                Ok(reached) => {
-                    self.saw(&reached)?;
-                    self.empty(&reached, progress, stop)?;
+            let emptied = cluster::reach(one, &self.root).and_then(|reached| {
+                self.saw(&reached)?;
+                self.empty(&reached, watch)
+            });
+            match emptied {
+                Err(error) if exists || error.kind() == ErrorKind::Interrupted => return Err(error),
+                // A cluster that perbuck makes goes in any case: without nodes nothing ends its pods, and without an answer it is not known.
+                Err(error) => {
+                    watch.progress.alert(&format!("{name} is ended as it is: {error}"));
+                    left.get_or_insert(error);
                 }
-                // One that perbuck makes may not have come so far; its tool knows what is there of it.
-                Err(error) if !exists => progress.line(&format!("{name} does not answer, so only its tool ends it: {error}")),
-                Err(error) => return Err(error),
+                Ok(()) => {}
             }
             if !exists {
-                progress.passing(&format!("ending {name}"));
-                cluster::unmake(one, &self.root, progress, stop)?;
+                watch.progress.passing(&format!("ending {name}"));
+                cluster::unmake(one, &self.root, watch.progress, watch.stop)?;
             }
             self.state.ended(name, now_unix_s());
             self.state.write(&self.root)?;
         }
-        Ok(())
+        let Some(error) = left else { return Ok(()) };
+        let message = format!("the clusters are gone, and volumes of them may be left: {error}");
+        Err(LabError::failed(
+            message,
+            "look for volumes with the tag or label perbuck/study in the cloud's console, and delete them",
+        ))
     }
 
     /// Removes what perbuck applied to a cluster, the volumes with it, and looks whether anything is left.
-    fn empty(&mut self, reached: &Reached<'_>, progress: &mut dyn Progress, stop: &StopToken) -> Result<(), LabError> {
-        let namespaces: Vec<String> = reached.rendered.namespaces();
-        for layer in reached.rendered.layers.iter().rev() {
-            for object in layer.objects.iter().rev() {
-                if stop.requested() {
-                    return Err(LabError::interrupted());
-                }
-                // What is in a namespace goes with it, but for the operator's objects, whose parts only the operator ends.
-                let of = kind(object.api_version(), object.kind());
-                progress.passing(&format!("removing {} {}", object.kind(), object.name()));
-                if self.is_mine(reached, object)? {
-                    reached.api.delete(&of, object.namespace(), object.name()).map_err(told)?;
-                }
-                if object.owns_pods()
-                    && let Some(namespace) = object.namespace()
-                {
-                    self.gone(&format!("pods of {namespace}"), progress, stop, &|| reached.pods(namespace))?;
-                }
-            }
+    fn empty(&self, reached: &Reached<'_>, watch: &mut Watch<'_>) -> Result<(), LabError> {
+        let all = self.own(reached)?;
+        // First what makes pods again, while its operator is there to end them.
+        for found in all.iter().filter(|found| owns_pods(&found.kind.kind)) {
+            remove(reached, found, watch)?;
         }
-        self.gone("namespaces", progress, stop, &|| reached.list(("v1", "Namespace"), None, &reached.selector()))?;
-        let volumes = || -> Result<Vec<Value>, LabError> {
-            let all = reached.list(("v1", "PersistentVolume"), None, "")?;
-            let own = |v: &Value| namespaces.iter().any(|n| n == text(v, &["spec", "claimRef", "namespace"]));
-            Ok(all.into_iter().filter(own).collect())
+        let running = format!("{},{}", reached.selector(), label::COMPONENT);
+        gone("pod", watch, &|| reached.list(("v1", "Pod"), None, &running))?;
+        let owners = || -> Result<Vec<Value>, LabError> {
+            let kinds: Vec<&Kind> = all.iter().map(|found| &found.kind).filter(|kind| owns_pods(&kind.kind)).collect();
+            let lists = kinds.into_iter().map(|kind| reached.api.list(kind, None, &reached.selector()).map_err(told));
+            Ok(lists.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect())
         };
-        self.gone("volumes", progress, stop, &volumes)?;
-        if reached.rendered.cluster.provider == Provider::Kubernetes {
+        gone("object with a finalizer", watch, &owners)?;
+        let (last, systems): (Vec<&Found>, Vec<&Found>) =
+            all.iter().filter(|found| found.kind.kind == "Namespace").partition(|found| found.name == reached.rendered.namespace);
+        for namespaces in [systems, last] {
+            for found in &namespaces {
+                remove(reached, found, watch)?;
+            }
+            let there = || -> Result<Vec<Value>, LabError> {
+                let each = namespaces.iter().map(|found| reached.api.get(&found.kind, None, &found.name).map_err(told));
+                Ok(each.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect())
+            };
+            gone("namespace", watch, &there)?;
+        }
+        self.volumes_gone(reached, watch)?;
+        let outside = |found: &&Found| found.namespace.is_none() && !["Namespace", "Node"].contains(&found.kind.kind.as_str());
+        for found in all.iter().filter(outside) {
+            remove(reached, found, watch)?;
+        }
+        let exists = reached.rendered.cluster.provider == Provider::Kubernetes;
+        if exists {
             claim::release(reached)?;
         }
-        let nodes = reached.rendered.cluster.provider != Provider::Kubernetes;
-        let left = reached.api.labelled(&reached.selector()).map_err(told)?;
-        let left: Vec<&Found> = left.iter().filter(|found| !(nodes && found.kind.kind == "Node")).collect();
+        nothing_left(reached, exists)
+    }
+
+    /// Waits until the volumes of the study's storage classes are gone.
+    fn volumes_gone(&self, reached: &Reached<'_>, watch: &mut Watch<'_>) -> Result<(), LabError> {
+        let classes = reached.list(("storage.k8s.io/v1", "StorageClass"), None, &reached.selector())?;
+        let volumes = || -> Result<Vec<Value>, LabError> {
+            let all = reached.list(("v1", "PersistentVolume"), None, "")?;
+            let own = |v: &Value| classes.iter().any(|class| name(class) == text(v, &["spec", "storageClassName"]));
+            Ok(all.into_iter().filter(own).collect())
+        };
+        gone("volume", watch, &volumes)
+    }
+
+    /// What this deployment applied, by label and annotation.
+    fn own(&self, reached: &Reached<'_>) -> Result<Vec<Found>, LabError> {
+        let mut own = Vec::new();
+        for found in reached.api.labelled(&reached.selector()).map_err(told)? {
+            let there = reached.api.get(&found.kind, found.namespace.as_deref(), &found.name).map_err(told)?;
+            if there.is_some_and(|there| text(&there, &["metadata", "annotations", cluster::ID]) == self.state.id) {
+                own.push(found);
+            }
+        }
+        Ok(own)
+    }
+}
+
+/// Removes an object; one that is gone already is none.
+fn remove(reached: &Reached<'_>, found: &Found, watch: &mut Watch<'_>) -> Result<(), LabError> {
+    if watch.stop.requested() {
+        return Err(LabError::interrupted());
+    }
+    watch.progress.passing(&format!("removing {} {}", found.kind.kind, found.name));
+    reached.api.delete(&found.kind, found.namespace.as_deref(), &found.name).map_err(told).map(drop)
+}
+
+/// Waits until nothing of a list is there any more.
+fn gone(what: &str, watch: &mut Watch<'_>, list: &dyn Fn() -> Result<Vec<Value>, LabError>) -> Result<(), LabError> {
+    let since = Instant::now();
+    loop {
+        let left = list()?;
         if left.is_empty() {
             return Ok(());
         }
-        let names: Vec<String> = left.iter().take(NAMES_SHOWN).map(|f| format!("{} {}", f.kind.kind, f.name)).collect();
-        let message = format!("{} objects of this study are left: {}", left.len(), names.join(", "));
-        Err(LabError::new(ErrorKind::Failed, message, "give the same command again; `kubectl describe` says what holds them"))
-    }
-
-    /// Whether an object of the cluster is of this deployment; one that is not there is not.
-    fn is_mine(&self, reached: &Reached<'_>, object: &perbuck_deploy::kubernetes::Object) -> Result<bool, LabError> {
-        let of = kind(object.api_version(), object.kind());
-        let there = match reached.api.get(&of, object.namespace(), object.name()) {
-            // A kind that the server does not know has no objects.
-            Err(error) if error.kind == perbuck_kubernetes::ErrorKind::NotFound => None,
-            other => other.map_err(told)?,
-        };
-        Ok(there.is_some_and(|there| text(&there, &["metadata", "annotations", cluster::ID]) == self.state.id))
-    }
-
-    /// Waits until nothing of a list is there any more.
-    fn gone(
-        &self,
-        what: &str,
-        progress: &mut dyn Progress,
-        stop: &StopToken,
-        list: &dyn Fn() -> Result<Vec<Value>, LabError>,
-    ) -> Result<(), LabError> {
-        let since = Instant::now();
-        loop {
-            let left = list()?;
-            if left.is_empty() {
-                return Ok(());
-            }
-            let names: Vec<&str> = left.iter().take(NAMES_SHOWN).map(name).collect();
-            progress.passing(&format!("waiting until {} {what} are gone: {}", left.len(), names.join(", ")));
-            if since.elapsed() > GONE_LIMIT {
-                let message = format!(
-                    "{} {what} are still there after {} min: {}",
-                    left.len(),
-                    GONE_LIMIT.as_secs() / 60,
-                    names.join(", ")
-                );
-                return Err(LabError::new(ErrorKind::Failed, message, "they still cost money; give the same command again"));
-            }
-            pause(stop)?;
+        let names: Vec<&str> = left.iter().take(NAMES_SHOWN).map(name).collect();
+        let names = format!("{} {what}{}: {}", left.len(), if left.len() == 1 { "" } else { "s" }, names.join(", "));
+        watch.progress.passing(&format!("waiting for the end of {names}"));
+        if since.elapsed() > GONE_LIMIT {
+            let message = format!("still there after {} min: {names}", GONE_LIMIT.as_secs() / 60);
+            return Err(LabError::new(ErrorKind::Failed, message, "`kubectl describe` says what holds them"));
         }
+        pause(watch.stop)?;
     }
+}
+
+/// Refuses a cluster that still holds something with the study's label. The nodes of a cluster that perbuck makes end with it.
+fn nothing_left(reached: &Reached<'_>, exists: bool) -> Result<(), LabError> {
+    let left = reached.api.labelled(&reached.selector()).map_err(told)?;
+    let left: Vec<String> = left
+        .iter()
+        .filter(|found| exists || found.kind != kind("v1", "Node"))
+        .map(|found| format!("{} {}", found.kind.kind, found.name))
+        .collect();
+    if left.is_empty() {
+        return Ok(());
+    }
+    let names = left.iter().take(NAMES_SHOWN).cloned().collect::<Vec<_>>().join(", ");
+    let message = format!("left with the label of this study: {names}");
+    Err(LabError::failed(message, "another deployment of this name made them: end it where it was begun"))
 }

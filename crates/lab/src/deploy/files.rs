@@ -38,7 +38,7 @@ pub fn cost_rows(inputs: &Inputs) -> Result<Vec<Vec<String>>, LabError> {
 /// What was spent, as a table.
 pub fn spent_rows(spent: &[Spent]) -> Vec<Vec<String>> {
     let row = |one: &Spent| {
-        let time = duration_text(one.seconds * 1_000_000_000);
+        let time = if one.seconds == 0 { "0 s".to_owned() } else { duration_text(one.seconds * 1_000_000_000) };
         vec![one.what.clone(), one.count.to_string(), time, one.cost.map_or_else(no_price, |cost| cost.to_string())]
     };
     spent.iter().map(row).collect()

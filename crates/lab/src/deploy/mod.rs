@@ -48,8 +48,8 @@ pub struct Deployment<'i> {
     /// The study's results folder.
     root: PathBuf,
     state: state::State,
-    // Held until the deployment is dropped: two of one study would make everything twice.
-    _lock: File,
+    // Held until the deployment is dropped: two of one study would make everything twice. `None` for one that only looks.
+    lock: Option<File>,
 }
 
 /// The plan of a study.
@@ -76,10 +76,24 @@ impl<'i> Deployment<'i> {
     /// A study that cannot be deployed, one whose deployment another process holds, or one whose clusters have other names than those
     /// that are up.
     pub fn open(inputs: &'i Inputs, results: &Path) -> Result<Self, LabError> {
-        let plan = plan(inputs)?;
         let root = results.join(&inputs.study.name);
+        // First what is wrong with the study, so that it leaves no folder.
+        plan(inputs)?;
         folder::make(results, &root)?;
         let lock = state::lock(&root)?;
+        Self::of(inputs, root, Some(lock))
+    }
+
+    /// The same to look at it alone, also while another process changes it.
+    ///
+    /// # Errors
+    /// The same but for the other process.
+    pub fn seen(inputs: &'i Inputs, results: &Path) -> Result<Self, LabError> {
+        Self::of(inputs, results.join(&inputs.study.name), None)
+    }
+
+    fn of(inputs: &'i Inputs, root: PathBuf, lock: Option<File>) -> Result<Self, LabError> {
+        let plan = plan(inputs)?;
         let state = match state::State::read(&root)? {
             Some(state) if state.is_up() && !state.is_of(&plan) => {
                 let names: Vec<&str> = state.clusters.keys().map(String::as_str).collect();
@@ -95,7 +109,7 @@ impl<'i> Deployment<'i> {
             read_text("the operator's kinds", &folder.join(&file.value))
         });
         let rendered = render(&plan);
-        Ok(Self { inputs, plan, rendered, crds: crds.transpose()?, root, state, _lock: lock })
+        Ok(Self { inputs, plan, rendered, crds: crds.transpose()?, root, state, lock })
     }
 
     /// What it makes, with what each costs.
@@ -127,7 +141,7 @@ pub(crate) fn is_up(inputs: &Inputs, results: &Path) -> Result<bool, LabError> {
 /// # Errors
 /// What [`Deployment::open`] fails by.
 pub(crate) fn spent_text(inputs: &Inputs, results: &Path) -> Result<String, LabError> {
-    let spent = Deployment::open(inputs, results)?.spent();
+    let spent = Deployment::seen(inputs, results)?.spent();
     Ok(format!("this study's clusters cost {} until now", total(&spent)))
 }
 

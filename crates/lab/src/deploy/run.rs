@@ -10,7 +10,6 @@ use base64::prelude::BASE64_STANDARD as BASE64;
 use perbuck_core::compare::deployed_changes;
 use perbuck_core::run_record::{Deployed, Flag};
 use perbuck_core::study::{Attached, Study};
-use perbuck_core::units::duration_text;
 use perbuck_database::secret::Secret;
 use perbuck_deploy::kubernetes::plan::dns;
 use perbuck_deploy::kubernetes::render::AGENT;
@@ -27,7 +26,7 @@ use crate::error::{ErrorKind, LabError};
 use crate::estimate::Estimate;
 use crate::fleet::{AgentAddress, FleetOptions};
 use crate::inputs::Inputs;
-use crate::progress::Progress;
+use crate::progress::{Progress, clock_text};
 use crate::run::RunOptions;
 
 /// Asks the user whether to spend money; the text says how much.
@@ -68,6 +67,11 @@ impl<'i> Driven<'i> {
     ) -> Result<Self, LabError> {
         let mut deployment = Deployment::open(inputs, &options.results)?;
         let by_hand = deployment.is_up() && deployment.state.by_hand;
+        let sweep = &inputs.study.sweep;
+        if by_hand && (sweep.deployments > 1 || sweep.one_by_one) {
+            let message = "the clusters are up by `perbuck deploy up`, and this study makes them again between its trials";
+            return Err(LabError::refused(message, "take them down first: perbuck deploy down"));
+        }
         deployment.begin(&options.spending)?;
         deployment.up(progress, stop)?;
         let brought = deployment.as_billed().and_then(|()| deployment.reachable());
@@ -191,7 +195,7 @@ impl Deployment<'_> {
         let whole = cost::for_time(an_hour, seconds);
         let names: Vec<&str> = self.plan.clusters.iter().flat_map(|c| &c.systems).map(|s| s.contender.as_str()).collect();
         let but = if unpriced { ", without what has no price" } else { "" };
-        let time = duration_text(seconds / 60 * 60 * 1_000_000_000);
+        let time = clock_text(Duration::from_secs(seconds));
         format!("{} cost {an_hour} an hour{but}, and about {whole} for the whole study of {time}", names.join(" and "))
     }
 
@@ -262,11 +266,18 @@ impl Deployment<'_> {
     }
 
     /// A failure after which the clusters are still up.
-    fn still_up(&self, error: LabError) -> LabError {
+    pub(super) fn still_up(&self, error: LabError) -> LabError {
+        if !self.is_up() {
+            return error;
+        }
         let (an_hour, _) = hourly(self.inputs, &self.costs());
         let help =
             format!("the clusters are up, at {an_hour} an hour: the same command goes on, `perbuck deploy down` ends them");
-        self.explain(error).or_help(&help)
+        // What a stopped command says of trials is true of none here.
+        if error.kind() == ErrorKind::Interrupted {
+            return LabError::new(ErrorKind::Interrupted, "interrupted", help);
+        }
+        self.explain(error).also_help(&help)
     }
 }
 

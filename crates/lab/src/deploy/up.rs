@@ -33,6 +33,10 @@ impl Deployment<'_> {
     /// The first step that fails, with its way out; a request to stop. What was made stays, and is known.
     pub fn up(&mut self, progress: &mut dyn Progress, stop: &StopToken) -> Result<(), LabError> {
         cluster::check_tools(&self.rendered)?;
+        self.bring(progress, stop).map_err(|error| self.still_up(error))
+    }
+
+    fn bring(&mut self, progress: &mut dyn Progress, stop: &StopToken) -> Result<(), LabError> {
         let rendered = self.rendered.clone();
         for one in &rendered {
             self.note(one)?;
@@ -125,8 +129,13 @@ impl Deployment<'_> {
         let objects = perbuck_kubernetes::yaml(&text).map_err(told)?;
         let mut names = Vec::new();
         for object in objects.iter().filter(|object| text_of(object, "kind") == "CustomResourceDefinition") {
-            reached.api.apply(object, MANAGER).map_err(told)?;
             names.push(name(object).to_owned());
+            let of = kind("apiextensions.k8s.io/v1", "CustomResourceDefinition");
+            // Those of a cluster that exists may serve another operator, too.
+            let exists = reached.rendered.cluster.provider == Provider::Kubernetes;
+            if !exists || reached.api.get(&of, None, name(object)).map_err(told)?.is_none() {
+                reached.api.apply(object, MANAGER).map_err(told)?;
+            }
         }
         if names.is_empty() {
             let help = "name the operator's file of them: deploy.crds = \"crd.yaml\"";
@@ -157,7 +166,8 @@ impl Deployment<'_> {
             let deployed = reached.deployed(system)?;
             self.state.saw((&cluster.name, &system.contender), &deployed, (made, now_unix_s()));
         }
-        self.state.write(&self.root)
+        // Only who holds the deployment changes its file.
+        if self.lock.is_some() { self.state.write(&self.root) } else { Ok(()) }
     }
 }
 

@@ -28,11 +28,16 @@ pub(crate) fn build(inputs: &Inputs, servers: &Servers, passwords: &[Secret], st
 /// That a contender has no target to drive.
 pub(crate) fn no_target(contender: &Contender) -> LabError {
     let message = format!("contender `{}` has no target to drive", contender.name);
-    let help = match contender.deploy {
-        Some(_) => "bring it up (perbuck deploy up STUDY), and give the target that it prints: --target CONTENDER=URL",
-        None => "add `target = \"…\"` to it; without one it can only be priced",
-    };
-    LabError::usage(message, help)
+    LabError::usage(message, no_target_help(contender.deploy.is_some()))
+}
+
+/// The way out of a contender without a target: one that perbuck deploys has none but in a run.
+pub(crate) fn no_target_help(deployed: bool) -> &'static str {
+    if deployed {
+        "bring it up (perbuck deploy up STUDY), and give the target that it prints: --target CONTENDER=URL"
+    } else {
+        "add `target = \"…\"` to it; without one it can only be priced"
+    }
 }
 
 /// Builds the stages of a contender.

@@ -247,7 +247,10 @@ impl Planner<'_> {
             ),
             _ => {}
         }
-        for (key, found) in spec.storage.iter().filter(|(key, _)| own && storage::BILLED.contains(&key.to_lowercase().as_str())) {
+        let name = named.map(|found| found.value.to_string());
+        let known = storage::driver(spec.provider, name.as_deref()) != Provider::Kubernetes;
+        for (key, found) in spec.storage.iter().filter(|(key, _)| known && storage::BILLED.contains(&key.to_lowercase().as_str()))
+        {
             let message = format!("`deploy.storage.{key}` is what `node.volume` says, which the bill has");
             self.problem(found.line, message, "leave it out, and write `kind`, `iops` or `throughput_mib_s` of the volume");
         }
