@@ -9,6 +9,9 @@ use super::{label, operator, pod};
 pub const TOKEN: (&str, &str) = ("perbuck-agents", "token");
 /// The port of an agent, which is also the default of `perbuck agent --listen`.
 pub const PORT: u16 = 7117;
+/// What an agent needs at least.
+const CPU: &str = "1";
+const MEMORY: &str = "1Gi";
 /// The folder with the token.
 const FOLDER: &str = "/etc/perbuck";
 
@@ -67,8 +70,9 @@ fn job(plan: &Plan, cluster: &Cluster, group: &Group, image: &str, namespace: &s
 
 fn spec(cluster: &Cluster, group: &Group, image: &str, labels: Vec<(&'static str, String)>) -> Vec<Entry> {
     let share = pod::share(cluster, group);
-    // Equal requests and limits make the pod Guaranteed: it is the last that a node evicts.
-    let resources = || texts([("cpu", share.cpu()), ("memory", share.memory())]);
+    // It has its machine to itself. A limit of processors would throttle it in bursts, which would be measured as latency.
+    let requests = texts([("cpu", CPU), ("memory", MEMORY)]);
+    let limits = texts([("memory", share.memory())]);
     let probe = [
         entry("tcpSocket", map([entry("port", u32::from(PORT))])),
         entry("periodSeconds", 2_u32),
@@ -89,7 +93,7 @@ fn spec(cluster: &Cluster, group: &Group, image: &str, labels: Vec<(&'static str
             ],
         ),
         entry("ports", vec![map([entry("name", "agent"), entry("containerPort", u32::from(PORT))])]),
-        entry("resources", map([entry("requests", resources()), entry("limits", resources())])),
+        entry("resources", map([entry("requests", requests), entry("limits", limits)])),
         entry("startupProbe", map(probe)).of("asked until it answers, and never under load"),
         entry("volumeMounts", vec![map([entry("name", "token"), entry("mountPath", FOLDER), entry("readOnly", true)])]),
     ]);

@@ -10,9 +10,9 @@ const DAEMONS: Share = Share { cpu_m: 300, memory_bytes: 512 * MIB };
 const SEEN_PERCENT: u64 = 96;
 /// At this little free memory kubelet evicts pods (its default on EKS and GKE).
 const EVICTION_BYTES: u64 = 100 * MIB;
-/// EKS keeps 255 MiB, and 11 MiB for each pod that a node may have; its AMI allows 110 at most on nodes of these sizes (bootstrap script of
-/// amazon-eks-ami).
-const EKS_BYTES: u64 = (255 + 11 * 110) * MIB;
+/// EKS keeps 255 MiB, and 11 MiB for each pod that the network cards of a type have addresses for, whatever `maxPodsPerNode` says (nodeadm of
+/// amazon-eks-ami, read 2026-07). More processors mean more cards: the most pods of the types with up to so many.
+const EKS_PODS: [(u32, u64); 4] = [(8, 118), (16, 394), (48, 492), (u32::MAX, 1010)];
 /// GKE keeps shares of memory, in GiB and percent (its documentation of node sizes): 25 % of the first 4 GiB, and so on.
 const GKE: [(u64, u64); 5] = [(4, 25), (4, 20), (8, 10), (112, 6), (u64::MAX, 2)];
 
@@ -30,7 +30,7 @@ pub fn pod(provider: Provider, machine: &Machine) -> Share {
     let seen = machine.memory_bytes / 100 * SEEN_PERCENT;
     let kept = match provider {
         Provider::Gke => of_gke(machine.memory_bytes),
-        Provider::Eks | Provider::Kubernetes => EKS_BYTES,
+        Provider::Eks | Provider::Kubernetes => of_eks(machine.vcpus),
     };
     let memory = seen.saturating_sub(kept + EVICTION_BYTES + DAEMONS.memory_bytes).max(256 * MIB);
     let cpu = (u64::from(machine.vcpus) * 1000).saturating_sub(kept_cpu_m(machine.vcpus) + DAEMONS.cpu_m).max(100);
@@ -43,6 +43,11 @@ fn kept_cpu_m(vcpus: u32) -> u64 {
     let vcpus = u64::from(vcpus);
     let quarters = 240 * vcpus.min(1) + 40 * vcpus.saturating_sub(1).min(1) + 20 * vcpus.saturating_sub(2).min(2);
     (quarters + 10 * vcpus.saturating_sub(4)).div_ceil(4)
+}
+
+fn of_eks(vcpus: u32) -> u64 {
+    let pods = EKS_PODS.iter().find(|(most, _)| vcpus <= *most).map_or(0, |(_, pods)| *pods);
+    (255 + 11 * pods) * MIB
 }
 
 fn of_gke(memory: u64) -> u64 {
@@ -79,13 +84,15 @@ mod tests {
 
     #[test]
     fn a_pod_has_what_kubelet_and_system_leave() {
-        // By hand: 8 × 1000 − 60 − 10 − 10 − 10 − 300 = 7610; 0.96 × 64 GiB − 1465 − 100 − 512 MiB = 60 837 MiB.
+        // By hand: 8 × 1000 − 60 − 10 − 10 − 10 − 300 = 7610; 0.96 × 64 GiB − 1553 − 100 − 512 MiB = 60 749 MiB.
         let eks = pod(Provider::Eks, &machine(8, 64));
-        assert_eq!((eks.cpu().as_str(), eks.memory().as_str()), ("7600m", "60800Mi"));
+        assert_eq!((eks.cpu().as_str(), eks.memory().as_str()), ("7600m", "60736Mi"));
         // 1 + 0.8 + 0.8 + 0.06 × 48 GiB = 5.48 GiB are kept.
         let gke = pod(Provider::Gke, &machine(8, 64));
         assert_eq!(gke.memory(), "56640Mi");
+        // c8i.4xlarge: 0.96 × 32 GiB − 4589 − 100 − 512 MiB = 26 256 MiB.
+        assert_eq!(pod(Provider::Eks, &machine(16, 32)).memory(), "26240Mi");
         let small = pod(Provider::Eks, &machine(2, 4));
-        assert_eq!((small.cpu().as_str(), small.memory().as_str()), ("1600m", "1792Mi"));
+        assert_eq!((small.cpu().as_str(), small.memory().as_str()), ("1600m", "1728Mi"));
     }
 }

@@ -9,6 +9,9 @@ pub const NAME_LIMIT: usize = 40;
 /// GoogleCloudPlatform/compute-image-tools#2692. Read 2026-11.
 const HYPERDISK_ONLY: [&str; 6] = ["c4", "c4a", "c4d", "n4", "n4a", "n4d"];
 
+/// Addresses of the machines of a cluster.
+const RANGE: &str = "10.40.0.0/20";
+
 /// One command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Step {
@@ -35,12 +38,14 @@ pub fn steps(plan: &Plan, cluster: &Cluster) -> Vec<Step> {
     words.extend(["--cluster-version", &cluster.kubernetes].map(str::to_owned));
     // Without a channel GKE upgrades nothing while a study runs.
     words.extend(["--release-channel", "None", "--enable-ip-alias"].map(str::to_owned));
+    words.extend(["--network", &cluster.name, "--subnetwork", &cluster.name].map(str::to_owned));
     words.extend(["--labels".to_owned(), resource_labels(&[(label::STUDY, plan.study.clone())])]);
     // Collectors of metrics would run on the machines under test.
     words.extend(["--logging", "SYSTEM", "--monitoring", "SYSTEM", "--no-enable-managed-prometheus"].map(str::to_owned));
     words.extend(machines(plan, admin, &default));
-    let comment = format!("The cluster; its default pool is `{}`, where DNS and the operator run.", default.name);
-    let mut steps = vec![Step { comment, words }];
+    let comment = format!("The cluster; its default pool is for `{}`, where DNS and the operator run.", default.name);
+    let mut steps = network(cluster);
+    steps.push(Step { comment, words });
     for (group, pool) in pools {
         let mut words = command(&["container", "node-pools", "create", &pool.name, "--cluster", &cluster.name, "--zone", &zone]);
         words.extend(machines(plan, group, &pool));
@@ -49,13 +54,35 @@ pub fn steps(plan: &Plan, cluster: &Cluster) -> Vec<Step> {
     steps
 }
 
+/// A network of its own: in the project's default network every other machine would reach the databases, and some projects have none.
+fn network(cluster: &Cluster) -> Vec<Step> {
+    let (name, region) = (cluster.name.as_str(), cluster.region.as_deref().unwrap_or_default());
+    let subnet = ["compute", "networks", "subnets", "create", name, "--network", name, "--region", region, "--range", RANGE];
+    vec![
+        Step {
+            comment: "A network of its own; a machine that reaches the pods must be in it.".to_owned(),
+            words: command(&["compute", "networks", "create", name, "--subnet-mode", "custom"]),
+        },
+        Step { comment: "Its addresses of machines; GKE adds those of pods.".to_owned(), words: command(&subnet) },
+    ]
+}
+
 /// The commands that end the cluster, after its namespaces are deleted: they say what is left that still costs money.
 pub fn teardown(plan: &Plan, cluster: &Cluster) -> Vec<Step> {
+    let region = cluster.region.as_deref().unwrap_or_default();
     let (zone, filter) = (zone(cluster), format!("labels.{}", resource_labels(&[(label::STUDY, plan.study.clone())])));
     vec![
         Step {
             comment: "The cluster with all its machines.".to_owned(),
             words: command(&["container", "clusters", "delete", &cluster.name, "--zone", &zone, "--quiet"]),
+        },
+        Step {
+            comment: "Its network.".to_owned(),
+            words: command(&["compute", "networks", "subnets", "delete", &cluster.name, "--region", region, "--quiet"]),
+        },
+        Step {
+            comment: "The network itself.".to_owned(),
+            words: command(&["compute", "networks", "delete", &cluster.name, "--quiet"]),
         },
         Step {
             comment: "Volumes that are left; an empty list is right.".to_owned(),
@@ -154,7 +181,8 @@ deploy = { provider = "gke", kind = "mysql", version = "8.4", kubernetes = "1.35
     fn the_admin_is_the_default_pool_and_each_zone_has_a_pool() {
         let plan = plan(&study(GKE)).unwrap().unwrap();
         let steps = steps(&plan, &plan.clusters[0]);
-        let [cluster, database, near, far] = steps.as_slice() else { panic!("{steps:#?}") };
+        let [network, subnet, cluster, database, near, far] = steps.as_slice() else { panic!("{steps:#?}") };
+        assert_eq!((network.words[2].as_str(), value(subnet, "--region")), ("networks", Some("us-central1")));
         assert_eq!(cluster.words[..5], ["gcloud", "container", "clusters", "create", "perbuck-arm-value-gke"]);
         assert_eq!(value(cluster, "--machine-type"), Some("c4a-standard-2"));
         assert_eq!(value(cluster, "--node-taints"), None);
@@ -173,7 +201,7 @@ deploy = { provider = "gke", kind = "mysql", version = "8.4", kubernetes = "1.35
         assert_eq!((value(database, "--disk-type"), value(database, "--disk-size")), (Some("hyperdisk-balanced"), Some("20")));
         let ends = teardown(&plan, &plan.clusters[0]);
         assert_eq!(value(&ends[0], "--zone"), Some("us-central1-a"));
-        assert_eq!(value(&ends[1], "--filter"), Some("labels.perbuck-study=arm-value"));
+        assert_eq!(value(&ends[3], "--filter"), Some("labels.perbuck-study=arm-value"));
     }
 
     #[test]

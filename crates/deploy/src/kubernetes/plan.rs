@@ -110,6 +110,8 @@ pub struct System {
     pub replication_factor: Option<u32>,
     /// The image of each component.
     pub images: BTreeMap<Component, String>,
+    /// How many connections its servers must take: those of the largest trial, and some of perbuck's own.
+    pub connections: u32,
     /// Settings by component.
     pub config: BTreeMap<Component, BTreeMap<String, Located<Scalar>>>,
     /// Parameters of the storage class.

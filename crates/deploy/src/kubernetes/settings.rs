@@ -48,7 +48,7 @@ fn insert(mut table: &mut Table, path: &str, value: Value) {
 }
 
 /// An option file of MySQL.
-pub(super) fn my_cnf(settings: &Settings) -> String {
+pub(super) fn my_cnf(settings: &Settings, connections: u32) -> String {
     let lines = settings.iter().map(|(key, found)| {
         let value = match &found.value {
             Scalar::Bool(on) => if *on { "ON" } else { "OFF" }.to_owned(),
@@ -61,11 +61,11 @@ pub(super) fn my_cnf(settings: &Settings) -> String {
         };
         format!("{key} = {value}\n")
     });
-    format!("[mysqld]\n{}", lines.collect::<String>())
+    format!("[mysqld]\n{}{}", max_connections(settings, connections), lines.collect::<String>())
 }
 
 /// `postgresql.conf`. It stands in for the one that a new database has, so that it also says where to listen.
-pub(super) fn postgresql_conf(settings: &Settings) -> String {
+pub(super) fn postgresql_conf(settings: &Settings, connections: u32) -> String {
     let quoted = |text: &str| format!("'{}'", text.replace('\\', r"\\").replace('\'', "''").replace('\n', r"\n"));
     let own = (!settings.contains_key("listen_addresses")).then(|| "listen_addresses = '*'\n".to_owned());
     let lines = settings.iter().map(|(key, found)| {
@@ -76,7 +76,12 @@ pub(super) fn postgresql_conf(settings: &Settings) -> String {
         };
         format!("{key} = {value}\n")
     });
-    own.into_iter().chain(lines).collect()
+    own.into_iter().chain([max_connections(settings, connections)]).chain(lines).collect()
+}
+
+/// As many connections as the study has at once, unless it says itself how many.
+fn max_connections(settings: &Settings, connections: u32) -> String {
+    if settings.contains_key("max_connections") { String::new() } else { format!("max_connections = {connections}\n") }
 }
 
 /// Whether an option file can hold a text without quotes.
@@ -133,7 +138,7 @@ mod tests {
             ("max_connections", Scalar::Int(2000)),
         ]);
         assert_eq!(
-            my_cnf(&given),
+            my_cnf(&given, 40),
             "[mysqld]\nbinlog_format = ROW\ninit_connect = \"SET NAMES 'utf8mb4' # all\"\ninnodb_doublewrite = OFF\n\
              max_connections = 2000\n"
         );
@@ -143,10 +148,10 @@ mod tests {
             ("synchronous_commit", Scalar::Bool(true)),
         ]);
         assert_eq!(
-            postgresql_conf(&given),
-            "listen_addresses = '*'\nlog_line_prefix = 'it''s %m\\\\'\nrandom_page_cost = 1.1\nsynchronous_commit = on\n"
+            postgresql_conf(&given, 40),
+            "listen_addresses = '*'\nmax_connections = 40\nlog_line_prefix = 'it''s %m\\\\'\nrandom_page_cost = 1.1\nsynchronous_commit = on\n"
         );
         let given = settings([("listen_addresses", text("localhost"))]);
-        assert_eq!(postgresql_conf(&given), "listen_addresses = 'localhost'\n");
+        assert_eq!(postgresql_conf(&given, 40), "max_connections = 40\nlisten_addresses = 'localhost'\n");
     }
 }

@@ -5,8 +5,6 @@ use super::plan::{Cluster, Group, Plan, System};
 use super::settings::{self, Settings};
 use super::{Component, Kind, pod, storage};
 
-/// The key of a password in its Secret.
-pub const PASSWORD: &str = "password";
 /// A clean shutdown writes all changed pages of the buffer pool, which takes minutes.
 const SHUTDOWN_SECONDS: u32 = 900;
 /// The group of the server's user in both official images.
@@ -57,11 +55,6 @@ const POSTGRES: Server = Server {
     ready: &["pg_isready", "--host=127.0.0.1", "--username=postgres", "--quiet"],
 };
 
-/// The Secret with the password of a server's first user, under the key [`PASSWORD`]; nothing for a TiDB cluster, which has none.
-pub fn secret(kind: Kind) -> Option<String> {
-    Some(format!("{}-root", Server::of(kind)?.component.role()))
-}
-
 /// The objects of a system; nothing where it is no single server.
 pub fn objects(plan: &Plan, cluster: &Cluster, system: &System) -> Vec<Object> {
     let Some(server) = Server::of(system.kind) else { return Vec::new() };
@@ -89,8 +82,8 @@ impl Server {
         let none = Settings::new();
         let settings = system.config.get(&self.component).unwrap_or(&none);
         let text = match self.component {
-            Component::Mysql => settings::my_cnf(settings),
-            _ => settings::postgresql_conf(settings),
+            Component::Mysql => settings::my_cnf(settings, system.connections),
+            _ => settings::postgresql_conf(settings, system.connections),
         };
         let port = map([entry("name", name), entry("port", u32::from(self.component.port()))]);
         let service = [
@@ -164,7 +157,8 @@ impl Server {
 
     fn container(&self, cluster: &Cluster, system: &System, group: &Group) -> Value {
         let name = self.component.role();
-        let key = map([entry("name", format!("{name}-root")), entry("key", PASSWORD)]);
+        let (secret, key) = system.kind.password_secret().unwrap_or_default();
+        let key = map([entry("name", secret), entry("key", key)]);
         let password = map([entry("name", self.password), entry("valueFrom", map([entry("secretKeyRef", key)]))]);
         let others = self.environment.iter().map(|&(name, value, why)| map([entry("name", name), entry("value", value).of(why)]));
         let ready = entry("exec", map([entry("command", self.ready.to_vec())]));

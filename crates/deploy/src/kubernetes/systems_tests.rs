@@ -92,7 +92,7 @@ fn a_tidb_cluster_is_what_the_nodes_say() {
     assert_eq!(at(&spec, "tikv.limits").at("cpu"), None);
     assert_eq!(text(&spec, "tikv.config"), "[storage.block-cache]\ncapacity = \"24GiB\"\n");
     assert_eq!(text(&spec, "pd.config"), "[replication]\nmax-replicas = 3\n");
-    assert_eq!(at(&spec, "tidb.config"), &Value::Map(Vec::new()));
+    assert_eq!(text(&spec, "tidb.config"), "[log.file]\nmax-backups = 3\n");
     assert_eq!(text(&spec, "tikv.storageClassName"), "perbuck-arm-value-arm-tikv");
     assert_eq!(text(&spec, "tikv.nodeSelector.perbuck/contender"), "arm");
     assert_eq!(at(&spec, "tikv.nodeSelector").at("kubernetes.io/arch"), Some(&Value::from("arm64")));
@@ -136,8 +136,13 @@ fn zones_images_and_volumes_of_every_component_are_given() {
 #[test]
 fn a_server_has_its_settings_its_password_and_its_volume() {
     for (contenders, file, settings, secret) in [
-        (MYSQL, "my.cnf", "[mysqld]\ninnodb_buffer_pool_size = 103079215104\n", "mysql-root"),
-        (POSTGRES, "postgresql.conf", "listen_addresses = '*'\nfsync = on\nshared_buffers = '16GB'\n", "postgres-root"),
+        (MYSQL, "my.cnf", "[mysqld]\nmax_connections = 51\ninnodb_buffer_pool_size = 103079215104\n", "mysql-root"),
+        (
+            POSTGRES,
+            "postgresql.conf",
+            "listen_addresses = '*'\nmax_connections = 51\nfsync = on\nshared_buffers = '16GB'\n",
+            "postgres-root",
+        ),
     ] {
         let plan = planned(contenders);
         let objects = objects(&plan);
@@ -145,8 +150,7 @@ fn a_server_has_its_settings_its_password_and_its_volume() {
         assert_eq!(at(&config.value, "data").at(file).and_then(Value::text), Some(settings));
         let set = find(&objects, "StatefulSet").value;
         let env = at(&set, "spec.template.spec.containers.0.env.0.valueFrom.secretKeyRef");
-        assert_eq!((text(env, "name"), text(env, "key")), (secret, single::PASSWORD));
-        assert_eq!(single::secret(plan.clusters[0].systems[0].kind).as_deref(), Some(secret));
+        assert_eq!((text(env, "name"), text(env, "key")), (secret, "password"));
         assert_eq!(text(&set, "spec.volumeClaimTemplates.0.spec.resources.requests.storage"), "500Gi");
         assert_eq!(text(&find(&objects, "Service").value, "spec.clusterIP"), "None");
         assert!(objects.iter().all(|object| object.kind() != "Secret"));
@@ -195,7 +199,7 @@ fn agents_are_one_on_each_machine() {
     assert_eq!((at(&job.value, "spec.completions"), at(&job.value, "spec.parallelism")), (&Value::Int(2), &Value::Int(2)));
     let pod = at(&job.value, "spec.template.spec");
     assert_eq!(text(pod, "containers.0.image"), "registry.example/perbuck:1");
-    assert_eq!(at(pod, "containers.0.resources.requests"), at(pod, "containers.0.resources.limits"));
+    assert_eq!(at(pod, "containers.0.resources.limits").at("cpu"), None, "a limit would throttle it");
     assert_eq!(text(pod, "volumes.0.secret.secretName"), agents::TOKEN.0);
     assert_eq!(at(pod, "nodeSelector").at("perbuck/contender"), None);
 }

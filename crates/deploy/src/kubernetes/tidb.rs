@@ -17,6 +17,9 @@ const INITIALIZER: (&str, &str) = ("pingcap/tidb-monitor-initializer", "v8.5.7")
 const RELOADER: (&str, &str) = ("pingcap/tidb-monitor-reloader", "v1.0.1");
 /// Days that Prometheus keeps.
 const RETENTION_DAYS: u32 = 15;
+/// The setting of TiDB that says how many of its old logs stay.
+const LOGS: &str = "log.file.max-backups";
+const LOGS_KEPT: i64 = 3;
 /// The setting of PD that the study's `replication_factor` is.
 pub(super) const REPLICAS: &str = "replication.max-replicas";
 /// Copies of the data where the study says nothing of them: PD's default.
@@ -148,8 +151,14 @@ fn config(cluster: &Cluster, system: &System, component: Component) -> Value {
             };
             map([entry("config", file(&part(false), Vec::new())), entry("proxy", file(&part(true), Vec::new()))])
         }
+        Component::Tidb => file(settings, of_tidb(settings)),
         _ => file(settings, Vec::new()),
     }
+}
+
+/// A limit on slow logs, which TiDB keeps for ever by default: 300 MB each, on the volume that the machine boots from.
+fn of_tidb(settings: &Settings) -> Vec<(&'static str, Toml)> {
+    if settings.contains_key(LOGS) { Vec::new() } else { vec![(LOGS, Toml::from(LOGS_KEPT))] }
 }
 
 /// Copies of the data, and which labels of nodes say where each is.

@@ -1,12 +1,24 @@
 #!/usr/bin/env bash
 set -euo pipefail
 
-# The cluster; its default pool is `gcp-admin`, where DNS and the operator run.
+# A network of its own; a machine that reaches the pods must be in it.
+gcloud compute networks create perbuck-tidb-two-clouds-today-gke \
+    --subnet-mode custom
+
+# Its addresses of machines; GKE adds those of pods.
+gcloud compute networks subnets create perbuck-tidb-two-clouds-today-gke \
+    --network perbuck-tidb-two-clouds-today-gke \
+    --region us-central1 \
+    --range 10.40.0.0/20
+
+# The cluster; its default pool is for `gcp-admin`, where DNS and the operator run.
 gcloud container clusters create perbuck-tidb-two-clouds-today-gke \
     --zone us-central1-a \
     --cluster-version 1.35 \
     --release-channel None \
     --enable-ip-alias \
+    --network perbuck-tidb-two-clouds-today-gke \
+    --subnetwork perbuck-tidb-two-clouds-today-gke \
     --labels perbuck-study=tidb-two-clouds-today \
     --logging SYSTEM \
     --monitoring SYSTEM \

@@ -21,7 +21,7 @@ pub(super) const MANAGER: &str = "perbuck";
 /// The annotation that tells the objects of one deployment from those of another.
 pub(super) const ID: &str = "perbuck/id";
 
-/// eksctl from here has pod identities and AmazonLinux2023; gcloud from here has `--workload-pool`.
+/// eksctl from here has pod identities and AmazonLinux2023; gcloud from here has all flags that are used.
 const EKSCTL: (u32, u32) = (0, 190);
 const GCLOUD: (u32, u32) = (450, 0);
 
@@ -81,9 +81,10 @@ pub(super) fn make(rendered: &Rendered, root: &Path, progress: &mut dyn Progress
             let (file, region) = (file.display().to_string(), cluster.region.clone().unwrap_or_default());
             let there = run(&["get", "cluster", "--name", &cluster.name, "--region", &region]).is_ok();
             if there {
-                // What an interrupted call left out; both leave alone what is there.
-                run(&["create", "nodegroup", "-f", &file])?;
+                // What an interrupted call left out, in the order in which one needs the other; each leaves alone what is there.
+                run(&["utils", "associate-iam-oidc-provider", "-f", &file, "--approve"])?;
                 run(&["create", "addon", "-f", &file])?;
+                run(&["create", "nodegroup", "-f", &file])?;
             } else if stop.requested() {
                 return Err(LabError::interrupted());
             } else {
@@ -114,7 +115,7 @@ fn is_there(tool: &Tool, words: &[&str], progress: &mut dyn Progress, stop: &Sto
     let Some(at) = words.iter().position(|word| *word == "create") else { return Ok(false) };
     let mut described: Vec<&str> =
         words.iter().take(at + 2).map(|word| if *word == "create" { "describe" } else { word }).collect();
-    for pair in words.windows(2).filter(|pair| ["--cluster", "--zone", "--project"].contains(&pair[0])) {
+    for pair in words.windows(2).filter(|pair| ["--cluster", "--zone", "--region", "--project"].contains(&pair[0])) {
         described.extend(pair);
     }
     let there = tool.run(&described, None, progress, stop).is_ok();

@@ -155,10 +155,33 @@ fn of_cluster(inputs: &Inputs, cluster: &Cluster) -> Vec<CostItem> {
         items.push(free("network, subnets, volume driver, DNS", "the cloud asks nothing for them; they run on the admin nodes"));
         items.push(free("addresses of pods", "the load reaches them within the network, so there is no load balancer"));
     }
+    items.extend(not_billed(cluster).into_iter().map(|(what, count, why)| CostItem {
+        count,
+        each: None,
+        bill: InBill::Missing(why),
+        ..free(what, "")
+    }));
     if cluster.operator.is_some() {
         items.push(free("operator", "it runs on the admin nodes"));
     }
     items
+}
+
+/// What a cloud bills by use or by address, and no line of a study has.
+fn not_billed(cluster: &Cluster) -> Vec<(&'static str, u32, &'static str)> {
+    const BY_USE: &str = "it depends on use: add `traffic` to the contender";
+    const BY_ADDRESS: &str = "add a `fee` to the contender";
+    let nodes = cluster.groups.iter().map(|group| group.count).sum();
+    let zones = cluster.zones.len() > 1;
+    let between = zones.then_some(("traffic between zones", 1, BY_USE));
+    match cluster.provider {
+        Provider::Kubernetes => Vec::new(),
+        Provider::Eks => [("address of the NAT gateway", 1, BY_ADDRESS), ("images through the NAT gateway", 1, BY_USE)]
+            .into_iter()
+            .chain(between)
+            .collect(),
+        Provider::Gke => [("public addresses of nodes", nodes, BY_ADDRESS)].into_iter().chain(between).collect(),
+    }
 }
 
 fn of_group(inputs: &Inputs, cluster: &Cluster, group: &Group) -> Vec<CostItem> {

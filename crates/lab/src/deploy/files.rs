@@ -2,6 +2,7 @@
 
 use perbuck_core::units::{MicroUsd, duration_text};
 use perbuck_deploy::kubernetes::render::{Create, File, Rendered, render};
+use perbuck_deploy::kubernetes::{Group, label};
 
 use super::{CostItem, Spent, cost_items, hourly, plan};
 use crate::error::LabError;
@@ -77,27 +78,75 @@ fn readme(inputs: &Inputs, rendered: &[Rendered], items: &[CostItem]) -> String 
     out
 }
 
-/// How the files of a cluster are applied by hand, in order.
+/// How the files of a cluster are applied by hand, in order, and how all of it is ended.
 fn steps(rendered: &Rendered) -> String {
     let name = &rendered.cluster.name;
-    let made = match rendered.create {
-        Create::Exists => "The cluster exists; perbuck marks the nodes that it uses with labels and taints.".to_owned(),
-        Create::Eksctl(_) => format!("`eksctl create cluster -f {name}/1-cluster.yaml`"),
-        Create::Gcloud { .. } => format!("`{name}/1-cluster.sh`"),
+    let mut lines = match rendered.create {
+        Create::Exists => marks(rendered),
+        Create::Eksctl(_) => vec![format!("`eksctl create cluster -f {name}/1-cluster.yaml`")],
+        Create::Gcloud { .. } => vec![format!("`bash {name}/1-cluster.sh`")],
     };
-    let mut lines = vec![made];
     for layer in &rendered.layers {
-        lines.extend(layer.crds.iter().map(|url| format!("`kubectl apply --server-side -f {url}`")));
+        lines.extend(layer.crds.iter().flat_map(|url| {
+            let served = "`kubectl wait --for=condition=Established crd --all --timeout=60s`".to_owned();
+            [format!("`kubectl apply --server-side -f {url}`"), served]
+        }));
         lines.extend(layer.secrets.iter().map(|secret| {
-            format!("a secret `{}` with a random `{}` in namespace `{}`", secret.name, secret.key, secret.namespace)
+            let (namespace, name, key) = (&secret.namespace, &secret.name, &secret.key);
+            format!("`kubectl -n {namespace} create secret generic {name} --from-literal={key}=$(openssl rand -hex 24)`")
         }));
         lines.push(format!("`kubectl apply --server-side -f {name}/{}`", layer.file));
     }
-    let numbered: String = lines.iter().enumerate().map(|(n, line)| format!("{}. {line}\n", n + 1)).collect();
     let idle = if rendered.has_idle_clients() {
         "\nNothing runs on the machines of the client: the study names no image of perbuck (`deploy.image.agent`).\n"
     } else {
         ""
     };
-    format!("\n## {name}\n\n`perbuck deploy up` does this; by hand it is:\n\n{numbered}{idle}")
+    let vcpus: u32 = rendered.cluster.groups.iter().map(|group| group.count * group.machine.vcpus).sum();
+    let quota = match rendered.create {
+        Create::Exists => String::new(),
+        _ => format!(
+            " Its machines have {vcpus} vCPUs together: look whether your quota allows them, and whether the zone has the types."
+        ),
+    };
+    let (made, ended) = (numbered(&lines), numbered(&ends(rendered)));
+    format!(
+        "\n## {name}\n\n`perbuck deploy up` does this.{quota} By hand it is:\n\n{made}{idle}\n`perbuck deploy down` ends it. By hand it is, \
+         and volumes that are left are billed:\n\n{ended}"
+    )
+}
+
+fn numbered(lines: &[String]) -> String {
+    lines.iter().enumerate().map(|(n, line)| format!("{}. {line}\n", n + 1)).collect()
+}
+
+/// How the nodes of a cluster that exists are marked.
+fn marks(rendered: &Rendered) -> Vec<String> {
+    let of_group = |group: &Group| {
+        let labels: Vec<String> = group.labels(&rendered.study).iter().map(|(key, value)| format!("{key}={value}")).collect();
+        let taint = format!(" and `kubectl taint node NODE {}={}:NoSchedule`", label::ROLE, group.role);
+        let taint = if group.is_tainted() { taint } else { String::new() };
+        format!("for {} of {}: `kubectl label node NODE {}`{taint}", group.count, group.instance, labels.join(" "))
+    };
+    rendered.cluster.groups.iter().map(of_group).collect()
+}
+
+/// How all of a cluster is ended: first what the operator must end, then the volumes, then the machines.
+fn ends(rendered: &Rendered) -> Vec<String> {
+    let study = format!("-l {}={}", label::STUDY, rendered.study);
+    let mut lines = Vec::new();
+    if rendered.cluster.operator.is_some() {
+        lines.push(format!("`kubectl delete tidbmonitors,tidbclusters -A {study} --wait`"));
+    }
+    lines.push(format!("`kubectl delete namespaces {study} --wait`"));
+    lines.push("`kubectl get persistentvolumes` until none of the study is left".to_owned());
+    match rendered.create {
+        Create::Exists => {
+            lines.push(format!("`kubectl delete storageclasses,clusterroles,clusterrolebindings {study}`"));
+            lines.push("take the labels and taints off the nodes".to_owned());
+        }
+        Create::Eksctl(_) => lines.push(format!("`eksctl delete cluster -f {}/1-cluster.yaml --wait`", rendered.cluster.name)),
+        Create::Gcloud { .. } => lines.push(format!("`bash {}/9-down.sh`", rendered.cluster.name)),
+    }
+    lines
 }

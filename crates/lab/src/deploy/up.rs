@@ -22,6 +22,8 @@ use crate::progress::Progress;
 const READY_LIMIT: Duration = Duration::from_secs(1800);
 /// How long the operator's kinds may take to be served after they were applied.
 const KIND_LIMIT: Duration = Duration::from_secs(60);
+/// How long the API server of a new cluster may be away.
+const API_LIMIT: Duration = Duration::from_secs(600);
 const POLL: Duration = Duration::from_secs(1);
 /// Troubles that a failure repeats, at most.
 const TROUBLES_SHOWN: usize = 8;
@@ -33,6 +35,12 @@ impl Deployment<'_> {
     /// The first step that fails, with its way out; a request to stop. What was made stays, and is known.
     pub fn up(&mut self, progress: &mut dyn Progress, stop: &StopToken) -> Result<(), LabError> {
         cluster::check_tools(&self.rendered)?;
+        let made = self.rendered.iter().filter(|one| one.cluster.provider != Provider::Kubernetes);
+        if made.clone().count() > 1 && made.clone().any(|one| one.agents.is_empty()) {
+            let message = "the study has clusters in several networks, and no image of perbuck for agents in each";
+            let help = "build one (docs/deploy.md) and name it: deploy.image.agent; the networks must reach each other, by peering or VPN";
+            return Err(LabError::usage(message, help));
+        }
         self.bring(progress, stop).map_err(|error| self.still_up(error))
     }
 
@@ -41,7 +49,7 @@ impl Deployment<'_> {
         for one in &rendered {
             self.note(one)?;
             cluster::make(one, &self.root, progress, stop)?;
-            let reached = cluster::reach(one, &self.root)?;
+            let reached = self.reached(one, stop)?;
             self.is_ours(&reached)?;
             if one.cluster.provider == Provider::Kubernetes {
                 claim::claim(&reached, &self.state.id, progress)?;
@@ -57,6 +65,23 @@ impl Deployment<'_> {
             self.saw(&reached)?;
         }
         Ok(())
+    }
+
+    /// Reaches a cluster. The API server of one that was just made may be away while its control plane grows.
+    fn reached<'r>(&self, one: &'r Rendered, stop: &StopToken) -> Result<Reached<'r>, LabError> {
+        let since = Instant::now();
+        loop {
+            match cluster::reach(one, &self.root) {
+                Err(error)
+                    if one.cluster.provider != Provider::Kubernetes
+                        && error.kind() == ErrorKind::Target
+                        && since.elapsed() < API_LIMIT =>
+                {
+                    pause(stop)?;
+                }
+                other => return other,
+            }
+        }
     }
 
     /// Notes a cluster before it is made, so that it is known whatever happens.

@@ -9,6 +9,9 @@ use super::super::component::{Component, Kind};
 use super::super::{gke, images, storage};
 use super::{ADMIN, CLIENT, Cluster, Group, NAME_LIMIT, Root, System, dns};
 
+/// Connections beside those of a trial: loading, checks, looks.
+const OWN_CONNECTIONS: u32 = 50;
+
 pub(super) struct Planner<'a> {
     pub(super) study: &'a Study,
     pub(super) file: &'a str,
@@ -70,6 +73,7 @@ impl Planner<'_> {
             kind,
             version: spec.version.value.clone(),
             replication_factor: contender.replication_factor,
+            connections: self.study.most_connections().saturating_add(OWN_CONNECTIONS),
             images,
             config,
             storage: spec.storage.iter().map(|(key, found)| (key.clone(), found.value.to_string())).collect(),
