@@ -102,7 +102,7 @@ pub fn confirm(question: &str) -> io::Result<bool> {
     }
     let _prompting = signals::prompting();
     progress::beside_bar(|| {
-        eprint!("{} [y/N] ", printable(question));
+        write!(io::stderr(), "{} [y/N] ", printable(question))?;
         let mut answer = String::new();
         io::stdin().read_line(&mut answer)?;
         Ok(["y", "yes"].contains(&answer.trim().to_lowercase().as_str()))

@@ -92,6 +92,7 @@ pub fn compare(study: &Study, records: &[RunRecord], bills: &[Bill], insist: &[S
     remarks.extend(looks.remark(records));
     remarks.extend(refusals::incomplete_blocks(study, records, layout.design));
     remarks.extend(imported::remarks(study, records));
+    remarks.extend(deployed::one_by_one(study, records));
     let found = records.len();
     // Logs have no plan.
     let planned = match &study.decision.until {
@@ -150,7 +151,7 @@ fn joined(study: &Study, workloads: Vec<Judged>, bills: &[Bill], layout: Layout,
 fn layout(study: &Study, records: &[RunRecord]) -> Layout {
     let control = study.contenders.iter().find_map(|c| Some(Control { name: c.name.clone(), of: c.control_of.clone()? }));
     let deployments = records.iter().map(|r| r.key.deployment()).max().unwrap_or(1);
-    let design = if study.sweep.collected { Design::Independent } else { Design::Blocks };
+    let design = if study.sweep.collected || study.sweep.one_by_one { Design::Independent } else { Design::Blocks };
     Layout { design, deployments, control }
 }
 

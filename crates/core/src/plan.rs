@@ -97,7 +97,15 @@ impl Study {
                 }
             }
         }
+        if self.sweep.one_by_one {
+            order.sort_by_key(|key| (key.deployment(), self.position(self.twin(&key.contender))));
+        }
         order
+    }
+
+    /// The contender that one is, or that it repeats as an A/A control.
+    pub fn twin<'a>(&'a self, contender: &'a str) -> &'a str {
+        self.contender(contender).and_then(|c| c.control_of.as_deref()).unwrap_or(contender)
     }
 
     /// The trials of a block that find the servers in one state, point by point. Points that only read come before those that write to the
@@ -210,9 +218,10 @@ impl Study {
         let open = if s.is_open() || !s.phases.is_empty() { format!(" {:?} {:?}", s.arrivals, s.phases) } else { String::new() };
         let events = s.events.map(|n| format!(" {n} events")).unwrap_or_default();
         let pause = if s.cooldown_ns > 0 { format!(" cooldown {}", s.cooldown_ns) } else { String::new() };
+        let turns = if s.one_by_one { " one by one" } else { "" };
         let client = if self.client.stands == Stands::Beside { " client beside" } else { "" };
         fingerprint(&format!(
-            "{contenders:?} {workloads:?} {sweep:?}{open}{events}{servers}{deployed}{changed}{pause}{own}{levels}{prewarm}{client} {}",
+            "{contenders:?} {workloads:?} {sweep:?}{open}{events}{servers}{deployed}{changed}{pause}{own}{levels}{prewarm}{client}{turns} {}",
             self.seed.0
         ))
     }

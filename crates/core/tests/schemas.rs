@@ -15,9 +15,10 @@ use perbuck_core::histogram::Histogram;
 use perbuck_core::metric::{Counted, Metric, Period, RecordedMetric};
 use perbuck_core::plan::TrialKey;
 use perbuck_core::run_record::{
-    AgentRecord, BootTime, Build, DataSize, Distance, ErrorRecord, Flag, Gap, Health, HistogramRecord, HostRecord, Interval,
-    LoadRecord, Measured, NetworkRecord, Observed, Percents, Prewarmed, ProcessorTime, ProcessorTimes, RECORD_SCHEMA, RunRecord,
-    ServerWork, StatementCounts, TargetRecord, TransactionRecord, WindowEdges, WorkloadRecord,
+    AgentRecord, BootTime, Build, DataSize, Deployed, DeployedNode, DeployedPod, DeployedVolume, Distance, ErrorRecord, Flag,
+    Gap, Health, HistogramRecord, HostRecord, Interval, LoadRecord, Measured, NetworkRecord, Observed, Percents, Prewarmed,
+    ProcessorTime, ProcessorTimes, RECORD_SCHEMA, RunRecord, ServerWork, StatementCounts, TargetRecord, TransactionRecord,
+    WindowEdges, WorkloadRecord,
 };
 use perbuck_core::units::Seed;
 use schemars::{JsonSchema, schema_for};

@@ -101,7 +101,7 @@ impl Planned {
         let points = study.workloads.iter().map(|w| points(study, &w.name)).collect();
         let endless = study.workloads.iter().any(|w| study.sweep_of(&w.name).duration_ns >= NO_LIMIT_NS);
         let estimated_s = (!endless).then(|| Estimate::of(inputs).total().as_secs_f64());
-        let priced = study.contenders.iter().filter(|c| c.target.is_none() && c.server.is_none());
+        let priced = study.contenders.iter().filter(|c| !c.is_driven());
         let priced_only = priced.map(|c| c.name.clone()).collect();
         let factors = study.factors.iter().map(|factor| PlannedFactor {
             name: factor.name.clone(),

@@ -230,7 +230,7 @@ pub(crate) fn compare(material: Material) -> Result<Results, LabError> {
 /// Trials that were measured after one of a later block at the same load: the order of the plan spreads drift over all contenders,
 /// and theirs does not. Deployments have an order of their own, and a study collected one run at a time has none.
 fn out_of_order(study: &Study, records: &[RunRecord]) -> Option<Remark> {
-    let mut by_time: Vec<&RunRecord> = records.iter().filter(|_| !study.sweep.collected).collect();
+    let mut by_time: Vec<&RunRecord> = records.iter().filter(|_| !study.sweep.collected && !study.sweep.one_by_one).collect();
     by_time.sort_by_key(|r| (r.started_unix_ms, r.key.trial));
     let mut latest: BTreeMap<(u32, &str, u32, u32), u32> = BTreeMap::new();
     let mut late: Vec<&RunRecord> = Vec::new();

@@ -6,10 +6,10 @@ use std::time::{Duration, Instant};
 
 use perbuck_core::plan::TrialKey;
 use perbuck_core::run_record::{Flag, RunRecord};
-use perbuck_core::study::{Factor, Study};
+use perbuck_core::study::Study;
 use perbuck_load::stop::StopToken;
 
-use crate::deploy::{Deployment, Driven, Spending};
+use crate::deploy::{self, Deployment, Driven, Spending};
 use crate::error::{ErrorKind, LabError};
 use crate::estimate::{Ahead, Estimate, TimeLeft, length};
 use crate::fleet::{Fleet, FleetOptions, Load};
@@ -28,6 +28,9 @@ use crate::stage::{self, AskPassword};
 use crate::store::Store;
 use crate::trial::{self, Context};
 use crate::void;
+use which::{all_of, asked_for, deployable, set_by_hand};
+
+mod which;
 
 /// Which part of a study is run, and how.
 #[derive(Debug, Clone, Default)]
@@ -85,14 +88,48 @@ fn whole(inputs: &Inputs, options: &RunOptions, progress: &mut dyn Progress, sto
     }
     planned::reads_after_writes(inputs, &plan).iter().for_each(|line| progress.alert(line));
     let on_disk = (plan.len(), on_disk);
-    let Some(driven) = Driven::of(inputs, options, progress, stop)? else {
+    if deploy::deploys(&inputs.study) {
+        on_clusters(inputs, options, &store, on_disk, &missing, progress, stop)?;
+    } else {
         measured((inputs, None), options, (&store, looks), on_disk, &missing, progress, stop)?;
-        return Ok(store.root().to_owned());
-    };
-    let on = (&driven.inputs, Some(&driven.deployment));
-    let done = measured(on, &driven.options, (&store, looks), on_disk, &missing, progress, stop);
-    driven.end(done, progress, stop)?;
+    }
+    store.mark_checked()?;
     Ok(store.root().to_owned())
+}
+
+/// Runs these trials on clusters that are brought up for them, and taken down after them: once for each deployment, and for each contender
+/// where those are up one after the other.
+fn on_clusters(
+    inputs: &Inputs,
+    options: &RunOptions,
+    store: &Store,
+    on_disk: (usize, usize),
+    missing: &[(usize, &TrialKey)],
+    progress: &mut dyn Progress,
+    stop: &StopToken,
+) -> Result<(), LabError> {
+    if missing.is_empty() && !deploy::is_up(inputs, &options.results)? {
+        progress.line("the data were not checked after the last trial, since they went with their clusters");
+        return Ok(());
+    }
+    let study = &inputs.study;
+    let contender = |key: &TrialKey| study.sweep.one_by_one.then(|| study.twin(&key.contender).to_owned());
+    let same = |a: &TrialKey, b: &TrialKey| a.deployment() == b.deployment() && contender(a) == contender(b);
+    let mut shares: Vec<&[(usize, &TrialKey)]> = missing.chunk_by(|a, b| same(a.1, b.1)).collect();
+    if shares.is_empty() {
+        shares.push(missing);
+    }
+    for share in shares {
+        let alone = share.first().and_then(|(_, key)| contender(key)).map(|name| inputs.alone(&name)).transpose()?;
+        let inputs = alone.as_ref().unwrap_or(inputs);
+        let driven = Driven::of(inputs, options, progress, stop)?;
+        let looks = Looks::start(inputs, store.root())?;
+        let on = (&driven.inputs, Some(&driven.deployment));
+        let done = measured(on, &driven.options, (store, looks), on_disk, share, progress, stop);
+        driven.end(done, progress, stop)?;
+    }
+    progress.line(&deploy::spent_text(inputs, &options.results)?);
+    Ok(())
 }
 
 /// Runs these trials, and checks the data after the last.
@@ -141,7 +178,7 @@ fn measured(
         session.end(measured, run.progress)?;
         run.check(&session)?;
     }
-    store.mark_checked()
+    Ok(())
 }
 
 /// The agents that are to apply these trials, if any.
@@ -153,71 +190,6 @@ fn gathered(
     let Some(fewest) = missing.iter().map(|(_, key)| key.connections).min() else { return Ok(None) };
     let fleet = FleetOptions::of_study(options.fleet.as_ref(), study)?;
     fleet.map(|fleet| Fleet::gather(fleet, fewest, stop)).transpose()
-}
-
-/// What was asked for, where all of it is there.
-fn all_of(options: &RunOptions, trials: usize) -> String {
-    match options.deployment {
-        Some(deployment) => format!("all trials of deployment {deployment}"),
-        None if !options.at.is_empty() => format!("all trials at {}", options.at.join(", ")),
-        None => format!("all {trials} trials"),
-    }
-}
-
-/// Whether a trial is of the deployment, and of the levels set by hand, that are to be run.
-fn asked_for(study: &Study, options: &RunOptions, key: &TrialKey) -> bool {
-    let by_hand = study.workload(&key.workload).map(|spec| study.set_by_hand(spec)).unwrap_or_default();
-    options.deployment.is_none_or(|d| key.deployment() == d) && by_hand.iter().all(|level| options.at.contains(level))
-}
-
-/// Refuses a study of several deployments that perbuck cannot make, and a deployment that the study does not have.
-fn deployable(study: &Study, wanted: Option<u32>) -> Result<(), LabError> {
-    let count = study.sweep.deployments;
-    if let Some(wanted) = wanted.filter(|d| !(1..=count).contains(d)) {
-        let message = format!("--deployment {wanted}: the study has deployments 1 to {count}");
-        return Err(LabError::usage(message, "raise `sweep.deployments`, or name one of them"));
-    }
-    let fixed = study.contenders.iter().find(|c| c.server.is_none());
-    if let Some(contender) = fixed.filter(|_| count > 1 && wanted.is_none()) {
-        let message = format!(
-            "`sweep.deployments` is {count}, and perbuck cannot deploy contender `{}` again: it is no private server",
-            contender.name
-        );
-        let help = "run one deployment at a time: perbuck run --deployment 1 STUDY, then fresh instances, then --deployment 2 …";
-        return Err(LabError::usage(message, help));
-    }
-    Ok(())
-}
-
-/// Refuses to run levels that only the user can set without the word for which of them is set now, and levels that there are not.
-fn set_by_hand(study: &Study, at: &[String]) -> Result<(), LabError> {
-    let by_hand: Vec<&Factor> = study.factors.iter().filter(|factor| factor.by_hand).collect();
-    let is_level = |given: &String| {
-        let level =
-            given.split_once('=').filter(|(name, level)| by_hand.iter().any(|f| f.name == *name && f.level(level).is_some()));
-        level.is_some()
-    };
-    let all = || -> Vec<String> {
-        by_hand.iter().flat_map(|f| f.levels.iter().map(move |level| format!("{}={}", f.name, level.name))).collect()
-    };
-    if let Some(unknown) = at.iter().find(|given| !is_level(given)) {
-        let help = if by_hand.is_empty() {
-            "leave it out: perbuck sets the levels of this study itself".to_owned()
-        } else {
-            format!("the levels that you set are: {}", all().join(", "))
-        };
-        return Err(LabError::usage(format!("--at {unknown}: the study has no such level that is set by hand"), help));
-    }
-    let given =
-        |factor: &Factor| at.iter().filter(|given| given.split_once('=').is_some_and(|(name, _)| name == factor.name)).count();
-    match by_hand.iter().find(|factor| given(factor) != 1) {
-        Some(factor) => {
-            let message = format!("you set the levels of factor `{}`, and perbuck does not know which is set now", factor.name);
-            let help = format!("set one, and say so: perbuck run STUDY --at {}; then the next one", all().join(" or --at "));
-            Err(LabError::usage(message, help))
-        }
-        None => Ok(()),
-    }
 }
 
 struct Run<'a> {

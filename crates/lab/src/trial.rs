@@ -3,13 +3,12 @@
 use std::collections::BTreeMap;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use perbuck_core::compare::deployed_changes;
 use perbuck_core::load_model::LoadModel;
 use perbuck_core::metric::{Metric, RecordedMetric};
 use perbuck_core::plan::{self, TrialKey};
 use perbuck_core::run_record::{
-    AgentRecord, BootTime, DataSize, Deployed, Flag, Health, HistogramRecord, HostRecord, Interval, LoadRecord, Prewarmed,
-    RECORD_SCHEMA, RunRecord, TargetRecord, WorkloadRecord,
+    AgentRecord, BootTime, DataSize, Flag, Health, HistogramRecord, HostRecord, Interval, LoadRecord, Prewarmed, RECORD_SCHEMA,
+    RunRecord, TargetRecord, WorkloadRecord,
 };
 use perbuck_core::study::Study;
 use perbuck_core::units::total;
@@ -158,18 +157,6 @@ pub(crate) fn run(
     run_watched(context, task, stop, &mut Seconds(second)).map(|(record, _)| record).map_err(failed)
 }
 
-/// What runs on the cluster of a trial's contender now; `None` where perbuck deployed none.
-fn deployed(context: &Context<'_>, task: &Task<'_>) -> Result<Option<Deployed>, LabError> {
-    context.deployment.map_or(Ok(None), |deployment| deployment.look(&task.key.contender))
-}
-
-/// Whether a pod moved, or started again, within the trial.
-fn pods_changed(context: &Context<'_>, task: &Task<'_>, before: Option<&Deployed>) -> Result<Option<Flag>, LabError> {
-    let Some((before, after)) = before.zip(deployed(context, task)?) else { return Ok(None) };
-    let changes = deployed_changes(before, &after);
-    Ok((!changes.is_empty()).then_some(Flag::PodsChanged { changes }))
-}
-
 /// Runs a trial that is observed; returns its record and what the record does not hold.
 ///
 /// # Errors
@@ -184,7 +171,7 @@ pub fn run_watched(
     let facts = task.stage.server.facts()?;
     task.stage.has_transactions(&facts)?;
     let distance = if context.fleet.is_none() { distance::measured(task.stage)? } else { None };
-    let deployed = deployed(context, &task)?;
+    let deployed = context.deployment.map_or(Ok(None), |of| of.look(&task.key.contender))?;
     let before = task.stage.server.counters()?;
     let work_before = task.stage.server.work()?;
     let text_before = task.stage.server.text_fallbacks();
@@ -212,7 +199,7 @@ pub fn run_watched(
     let audit = task.stage.trials.audit(&outcome.measured)?;
     let changes = differences(&before, &after, load_ns);
     flags.extend(flags::cluster_changed(&changes).into_iter().chain(flags::uneven_servers(&changes)));
-    flags.extend(pods_changed(context, &task, deployed.as_ref())?);
+    flags.extend(context.deployment.map_or(Ok(None), |of| of.changed(&task.key.contender, deployed.as_ref()))?);
     let (observed, build) = (task.stage.observed(&facts, context.host), task.stage.has_build(&facts)?);
     let target = TargetRecord {
         work: Some(work),

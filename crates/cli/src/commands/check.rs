@@ -91,9 +91,14 @@ fn trials(inputs: &Inputs) -> String {
     );
     for contender in &study.contenders {
         // As the study writes it; a target with a password was refused.
+        let deployed =
+            contender.deploy.as_ref().map(|deploy| (deploy.provider.word(), &deploy.kind.value, &deploy.version.value));
         let target = match (&contender.target, &contender.server) {
             (Some(target), _) => target.value.clone(),
             (None, Some(server)) => format!("a private server of kind {}", server.kind.value),
+            (None, None) if let Some((provider, kind, version)) = deployed => {
+                format!("{kind} {version}, which perbuck deploys on {provider}")
+            }
             (None, None) => format!("priced only, no target; to drive it, add `--target {}=URL`", contender.name),
         };
         let choices: Vec<String> =

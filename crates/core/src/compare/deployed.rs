@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::run_record::{Deployed, DeployedNode, DeployedPod};
+use super::Remark;
+use crate::run_record::{Deployed, DeployedNode, DeployedPod, RunRecord};
 use crate::study::{ADMIN, CLIENT, Contender, Node, Study};
 
 /// What differs between the cluster and the `node` lines of a contender, in words; empty where nothing does.
@@ -47,6 +48,22 @@ pub fn deployed_changes(before: &Deployed, after: &Deployed) -> Vec<String> {
     let new = after.pods.iter().filter(|pod| !known.contains(pod.name.as_str()));
     found.extend(new.map(|pod| format!("pod {} is new", pod.name)));
     found
+}
+
+/// That contenders which were up one after the other were measured at different times, and what no interval covers therefore.
+pub(super) fn one_by_one(study: &Study, records: &[RunRecord]) -> Option<Remark> {
+    let first = records.first().filter(|_| study.sweep.one_by_one)?;
+    let deployments = records.iter().map(|r| r.key.deployment()).max().unwrap_or(1);
+    let text = if deployments > 1 {
+        format!(
+            "the contenders were up one after the other: the intervals cover how {deployments} deployments differ, and no steady drift"
+        )
+    } else {
+        "the contenders were up one after the other, once: no interval covers what changed between them, or another deployment; \
+         give `sweep.deployments = 3` or more"
+            .to_owned()
+    };
+    Some(Remark { text, flag: None, trials: records.len(), example: first.key.path() })
 }
 
 /// The machines of one line of the bill.

@@ -69,11 +69,11 @@ pub fn contenders_of(study: &str) -> Vec<String> {
     file.root().tables("contender").into_iter().filter_map(|c| c.text("name").map(|name| name.value)).collect()
 }
 
-/// The contenders of a study without a target and without a server.
+/// The contenders of a study with nothing to drive: without a target, a server and a deployment.
 pub fn without_target(study: &str) -> Vec<String> {
     let Ok(file) = TomlFile::parse("", study.to_owned()) else { return Vec::new() };
     let root = file.root();
-    let bare = root.tables("contender").into_iter().filter(|c| !c.has("target") && !c.has("server"));
+    let bare = root.tables("contender").into_iter().filter(|c| !c.has("target") && !c.has("server") && !c.has("deploy"));
     bare.filter_map(|c| c.text("name").map(|name| name.value)).collect()
 }
 

@@ -40,6 +40,7 @@ impl Study {
         ]);
         let mut put = |key: &str, value: Option<String>| keys.extend(value.map(|value| (key.to_owned(), value)));
         put("client.stands", Some(if self.client.stands == Stands::Beside { "beside" } else { "apart" }.to_owned()));
+        put("sweep.contenders", s.one_by_one.then(|| "one-by-one".to_owned()));
         put("sweep.workers", s.workers.map(|n| n.to_string()));
         put("sweep.events", s.events.map(|n| n.to_string()));
         put("sweep.phases", (!s.phases.is_empty()).then(|| format!("{:?}", s.phases)));
@@ -133,6 +134,7 @@ mod tests {
             ("\"10s\"", "\"20s\"", "sweep.duration: 10 s → 20 s"),
             ("duration = \"10s\"", "duration = \"10s\"\ncooldown = \"5s\"", "sweep.cooldown: 0 ns → 5 s"),
             ("duration = \"10s\"", "duration = \"10s\"\nworkers = 2", "sweep.workers: none → 2"),
+            ("duration = \"10s\"", "duration = \"10s\"\ncontenders = \"one-by-one\"", "sweep.contenders: none → one-by-one"),
             ("duration = \"10s\"", "duration = \"10s\"\nprewarm = \"tables\"", "workload w.prewarm: none → tables"),
             ("kind = \"k\"", "kind = \"k\"\nprewarm = \"indexes\"", "workload w.prewarm: none → indexes"),
             ("duration = \"10s\"", "duration = \"10s\"\nrate = [5]", "sweep.rate: none → poisson arrivals"),

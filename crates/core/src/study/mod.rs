@@ -156,6 +156,11 @@ pub struct Contender {
 }
 
 impl Contender {
+    /// Whether it has something to drive: a target, or what perbuck makes.
+    pub fn is_driven(&self) -> bool {
+        self.target.is_some() || self.server.is_some() || self.deploy.is_some()
+    }
+
     /// The address that decides what is measured; that of a deployed cluster is another each time.
     pub fn fixed_target(&self) -> Option<&str> {
         self.target.as_ref().filter(|_| self.deploy.is_none()).map(|target| target.value.as_str())

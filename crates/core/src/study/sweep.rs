@@ -34,6 +34,8 @@ pub struct Sweep {
     pub max_attempts: u32,
     /// The window ends early with the last of so many transactions.
     pub events: Option<u64>,
+    /// Whether the contenders that perbuck deploys are up one after the other, so that no block pairs them in time.
+    pub one_by_one: bool,
     /// Whether a user started the trials one by one (`perbuck sysbench`), so that they come in no shuffled blocks and have
     /// seeds of their own.
     pub collected: bool,

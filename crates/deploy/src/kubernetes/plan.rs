@@ -194,7 +194,7 @@ impl Plan {
             .filter(|c| c.control_of.is_none() && c.target.is_none())
             .filter_map(|c| Some((c, c.deploy.as_ref()?)))
             .collect();
-        if deployed.is_empty() {
+        if deployed.is_empty() && !study.sweep.one_by_one {
             return Ok(None);
         }
         let mut planner = Planner { study, file, problems: Vec::new(), clusters: Vec::new() };
@@ -202,6 +202,7 @@ impl Plan {
             planner.contender(contender, spec);
         }
         planner.clients(&deployed);
+        planner.one_by_one(deployed.len());
         planner.problems.sort_by_key(|p| p.line);
         planner.problems.dedup();
         if planner.problems.is_empty() {

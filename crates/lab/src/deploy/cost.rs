@@ -115,8 +115,7 @@ pub(super) fn spent(inputs: &Inputs, plan: &Plan, state: &State, now: u64) -> Ve
             }
         }
         let Some(own) = state.clusters.get(&cluster.name) else { continue };
-        let Some(from) = own.from_unix_s else { continue };
-        let seconds = own.to_unix_s.unwrap_or(now).saturating_sub(from);
+        let seconds = own.0.iter().map(|period| period.to_unix_s.unwrap_or(now).saturating_sub(period.from_unix_s)).sum();
         for item in fees(inputs, cluster) {
             add(format!("{}: {}", cluster.name, item.what), seconds, item.each);
         }
@@ -291,15 +290,15 @@ fn list<'i>(inputs: &'i Inputs, contender: &Contender) -> Option<&'i Snapshot> {
 }
 
 /// What a bill of this alone comes to in a month, in the region of the contender; `None` where no list has its price.
-fn priced(inputs: &Inputs, contender: &Contender, alone: Contender) -> Option<MicroUsd> {
+fn priced(inputs: &Inputs, contender: &Contender, alone: &Contender) -> Option<MicroUsd> {
     let region: &Located<String> = contender.region.as_ref().or(inputs.study.price.regions.first())?;
-    let bill = perbuck_prices::bill(&alone, region, &inputs.study.price, list(inputs, contender)?, None, &inputs.name).ok()?;
+    let bill = perbuck_prices::bill(alone, region, &inputs.study.price, list(inputs, contender)?, None, &inputs.name).ok()?;
     Some(MicroUsd(bill.lines.iter().map(|line| line.monthly.0).sum()))
 }
 
 fn machine(inputs: &Inputs, contender: &Contender, node: &Node, instance: &str) -> Option<MicroUsd> {
     let node = Node { instance: instance.to_owned(), ..bare(node) };
-    priced(inputs, contender, Contender { nodes: vec![node], ..Contender::default() })
+    priced(inputs, contender, &Contender { nodes: vec![node], ..Contender::default() })
 }
 
 /// One volume: what a machine with it costs above one without, so that the one rule for prices holds.
@@ -307,7 +306,7 @@ fn volume_of(inputs: &Inputs, contender: &Contender, node: &Node, volume: &Volum
     let alone = |volumes: Vec<Volume>| {
         // A price of its own for the machine lets the volume be priced where the list lacks the machine.
         let node = Node { volumes, payment: Payment::Own(MicroUsd(0)), ..bare(node) };
-        priced(inputs, contender, Contender { nodes: vec![node], ..Contender::default() })
+        priced(inputs, contender, &Contender { nodes: vec![node], ..Contender::default() })
     };
     alone(vec![Volume { count: 1, daily_snapshots: false, ..volume.clone() }])
 }
@@ -317,7 +316,7 @@ fn bare(node: &Node) -> Node {
 }
 
 fn of_fee(inputs: &Inputs, contender: &Contender, fee: &Fee) -> Option<MicroUsd> {
-    priced(inputs, contender, Contender { fees: vec![fee.clone()], ..Contender::default() })
+    priced(inputs, contender, &Contender { fees: vec![fee.clone()], ..Contender::default() })
 }
 
 /// What something that was seen costs in a month.

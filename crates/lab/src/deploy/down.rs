@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use super::cluster::{self, Reached, kind, told};
 use super::facts::{name, text};
+use super::state::ClusterState;
 use super::up::pause;
 use super::{Deployment, claim, now_unix_s};
 use crate::error::{ErrorKind, LabError};
@@ -28,7 +29,7 @@ impl Deployment<'_> {
         let rendered = self.rendered.clone();
         for one in rendered.iter().rev() {
             let name = &one.cluster.name;
-            if self.state.clusters.get(name).is_none_or(|cluster| cluster.to_unix_s.is_some()) {
+            if !self.state.clusters.get(name).is_some_and(ClusterState::is_up) {
                 continue;
             }
             let exists = one.cluster.provider == Provider::Kubernetes;

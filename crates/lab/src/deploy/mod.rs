@@ -114,6 +114,23 @@ impl<'i> Deployment<'i> {
     }
 }
 
+/// Whether anything of a study's deployment may be there.
+///
+/// # Errors
+/// A state that cannot be read.
+pub(crate) fn is_up(inputs: &Inputs, results: &Path) -> Result<bool, LabError> {
+    Ok(state::State::read(&results.join(&inputs.study.name))?.is_some_and(|state| state.is_up()))
+}
+
+/// What the clusters of a study have cost until now, in words.
+///
+/// # Errors
+/// What [`Deployment::open`] fails by.
+pub(crate) fn spent_text(inputs: &Inputs, results: &Path) -> Result<String, LabError> {
+    let spent = Deployment::open(inputs, results)?.spent();
+    Ok(format!("this study's clusters cost {} until now", total(&spent)))
+}
+
 /// The sum of what was spent, of what has a price.
 pub fn total(spent: &[Spent]) -> MicroUsd {
     MicroUsd(spent.iter().filter_map(|one| one.cost).map(|cost| cost.0).sum())

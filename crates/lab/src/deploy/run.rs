@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD as BASE64;
-use perbuck_core::run_record::Deployed;
+use perbuck_core::compare::deployed_changes;
+use perbuck_core::run_record::{Deployed, Flag};
 use perbuck_core::study::{Attached, Study};
 use perbuck_core::units::duration_text;
 use perbuck_database::secret::Secret;
@@ -20,13 +21,12 @@ use serde_json::Value;
 
 use super::cluster::{Reached, kind, reach, told};
 use super::facts::{name, text, trouble};
-use super::state::State;
 use super::up::pause;
-use super::{Deployment, cost, hourly, now_unix_s, total};
+use super::{Deployment, cost, hourly, now_unix_s};
 use crate::error::{ErrorKind, LabError};
 use crate::estimate::Estimate;
 use crate::fleet::{AgentAddress, FleetOptions};
-use crate::inputs::{self, Inputs};
+use crate::inputs::Inputs;
 use crate::progress::Progress;
 use crate::run::RunOptions;
 
@@ -58,19 +58,16 @@ pub(crate) struct Driven<'i> {
 }
 
 impl<'i> Driven<'i> {
-    /// Brings up what a study deploys; `None` of a study that deploys nothing.
+    /// Brings up what a study deploys.
     ///
     /// # Errors
-    /// What [`Deployment::up`] fails by; a cluster that is not as billed; no consent.
+    /// What [`Deployment::up`] fails by; a cluster that is not as billed; an address that cannot be reached; no consent.
     pub(crate) fn of(
         inputs: &'i Inputs,
         options: &RunOptions,
         progress: &mut dyn Progress,
         stop: &StopToken,
-    ) -> Result<Option<Self>, LabError> {
-        if !deploys(&inputs.study) {
-            return Ok(None);
-        }
+    ) -> Result<Self, LabError> {
         let mut deployment = Deployment::open(inputs, &options.results)?;
         let by_hand = deployment.is_up() && deployment.state.by_hand;
         deployment.begin(&options.spending)?;
@@ -80,28 +77,22 @@ impl<'i> Driven<'i> {
         let reachable = brought.map_err(|error| deployment.still_up(error))?;
         let fleet = reachable.fleet.or_else(|| options.fleet.clone());
         let driven = driven(inputs, &reachable.targets, reachable.passwords)?;
-        Ok(Some(Self { deployment, inputs: driven, options: RunOptions { fleet, ..options.clone() }, by_hand }))
+        Ok(Self { deployment, inputs: driven, options: RunOptions { fleet, ..options.clone() }, by_hand })
     }
 
-    /// Takes it down where the trials are done, and says what it cost; else says that it is up.
-    pub(crate) fn end<T>(
+    /// Takes it down where the trials are done; else says that it is up.
+    pub(crate) fn end(
         mut self,
-        done: Result<T, LabError>,
+        done: Result<(), LabError>,
         progress: &mut dyn Progress,
         stop: &StopToken,
-    ) -> Result<T, LabError> {
-        match done {
-            Ok(done) => {
-                if self.by_hand {
-                    progress.line("the clusters stay up, as `perbuck deploy up` left them; `perbuck deploy down` ends them");
-                } else {
-                    self.deployment.down(progress, stop)?;
-                }
-                progress.line(&format!("this study's clusters cost {} until now", total(&self.deployment.spent())));
-                Ok(done)
-            }
-            Err(error) => Err(self.deployment.still_up(error)),
+    ) -> Result<(), LabError> {
+        done.map_err(|error| self.deployment.still_up(error))?;
+        if self.by_hand {
+            progress.line("the clusters stay up, as `perbuck deploy up` left them; `perbuck deploy down` ends them");
+            return Ok(());
         }
+        self.deployment.down(progress, stop)
     }
 }
 
@@ -124,7 +115,7 @@ impl Deployment<'_> {
             }
         }
         if !self.is_up() {
-            self.state = State::new(now_unix_s())?;
+            self.state.renew()?;
         }
         if let Some(ttl_s) = spending.ttl_s {
             self.state.expires_unix_s = Some(now_unix_s().saturating_add(ttl_s));
@@ -151,10 +142,7 @@ impl Deployment<'_> {
 /// The study with the addresses of its cluster.
 fn driven(inputs: &Inputs, targets: &BTreeMap<String, String>, passwords: BTreeMap<String, Secret>) -> Result<Inputs, LabError> {
     let attached = Attached { targets: targets.clone(), ..Attached::default() };
-    let prices = inputs.prices.as_ref().map(|(name, text)| (name.into(), text.clone()));
-    let driven = inputs::check(&inputs.name, attached.to(&inputs.text), prices, inputs.registry);
-    let driven = driven.map_err(|problems| LabError::problems(&problems))?;
-    Ok(Inputs { passwords, ..driven })
+    inputs.with(attached.to(&inputs.text), passwords)
 }
 
 /// How a deployment's systems and agents are reached.
@@ -230,6 +218,13 @@ impl Deployment<'_> {
             }
         }
         Ok(None)
+    }
+
+    /// Whether pods of a contender moved, or started again, since a look at it.
+    pub(crate) fn changed(&self, contender: &str, before: Option<&Deployed>) -> Result<Option<Flag>, LabError> {
+        let Some((before, after)) = before.zip(self.look(contender)?) else { return Ok(None) };
+        let changes = deployed_changes(before, &after);
+        Ok((!changes.is_empty()).then_some(Flag::PodsChanged { changes }))
     }
 
     /// The addresses of what is up, read from its pods.

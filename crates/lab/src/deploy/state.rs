@@ -41,16 +41,27 @@ pub(crate) struct State {
     pub(super) seen: BTreeMap<String, Seen>,
 }
 
-/// A cluster that perbuck makes.
+/// A cluster: each time that it was up.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(transparent)]
+pub(super) struct ClusterState(pub(super) Vec<Period>);
+
+/// A time that a cluster was up, or was being made.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct ClusterState {
-    /// When its making began; absent for a cluster that existed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) from_unix_s: Option<u64>,
-    /// When it was gone.
+pub(super) struct Period {
+    /// When its making began.
+    pub(super) from_unix_s: u64,
+    /// When nothing of the study was there any more.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) to_unix_s: Option<u64>,
+}
+
+impl ClusterState {
+    /// Whether anything of the study may be there.
+    pub(super) fn is_up(&self) -> bool {
+        self.0.last().is_some_and(|period| period.to_unix_s.is_none())
+    }
 }
 
 /// Something that costs money while it exists.
@@ -87,10 +98,17 @@ impl State {
     /// # Errors
     /// The system gives no random bytes.
     pub(super) fn new(now: u64) -> Result<Self, LabError> {
-        let random = Token::made().map_err(|e| LabError::failed(e, ""))?;
-        let id: String = random.chars().filter(char::is_ascii_alphanumeric).take(ID_DIGITS).collect();
         let (clusters, seen) = Default::default();
-        Ok(Self { id: id.to_lowercase(), began_unix_s: now, expires_unix_s: None, by_hand: false, clusters, seen })
+        Ok(Self { id: id()?, began_unix_s: now, expires_unix_s: None, by_hand: false, clusters, seen })
+    }
+
+    /// Begins again after all of it had ended. What was seen before still counts.
+    ///
+    /// # Errors
+    /// The system gives no random bytes.
+    pub(super) fn renew(&mut self) -> Result<(), LabError> {
+        (self.id, self.expires_unix_s, self.by_hand) = (id()?, None, false);
+        Ok(())
     }
 
     /// The one of a study's folder, if it was deployed.
@@ -141,6 +159,10 @@ impl State {
             // A node of a cluster that exists is paid for by the study from when the study took it.
             let known = self.seen.get(&key).filter(|seen| !seen.gone).map(|seen| seen.from_unix_s);
             let from_unix_s = known.unwrap_or(if made && from != 0 { from } else { now });
+            // Another one of its name, which had gone, still counts.
+            if let Some(gone) = self.seen.get(&key).filter(|seen| seen.gone).cloned() {
+                self.seen.insert(format!("{key}@{}", gone.from_unix_s), gone);
+            }
             self.seen.insert(key, Seen { contender, role, what, from_unix_s, to_unix_s: now.max(from_unix_s), gone: false });
         }
     }
@@ -152,19 +174,28 @@ impl State {
             (seen.gone, seen.to_unix_s) = (true, now);
         }
         if let Some(state) = self.clusters.get_mut(cluster) {
-            state.to_unix_s.get_or_insert(now);
+            for period in &mut state.0 {
+                period.to_unix_s.get_or_insert(now);
+            }
         }
     }
 
     /// Whether anything may still be there.
     pub(super) fn is_up(&self) -> bool {
-        self.clusters.values().any(|cluster| cluster.to_unix_s.is_none())
+        self.clusters.values().any(ClusterState::is_up)
     }
 
     /// Whether it is of these clusters.
     pub(super) fn is_of(&self, plan: &Plan) -> bool {
         self.clusters.keys().all(|name| plan.clusters.iter().any(|cluster| &cluster.name == name))
     }
+}
+
+/// A number that tells a deployment from every other one.
+fn id() -> Result<String, LabError> {
+    let random = Token::made().map_err(|e| LabError::failed(e, ""))?;
+    let digits: String = random.chars().filter(char::is_ascii_alphanumeric).take(ID_DIGITS).collect();
+    Ok(digits.to_lowercase())
 }
 
 /// The lock of a study's deployment, until it is dropped.

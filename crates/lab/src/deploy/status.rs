@@ -5,6 +5,7 @@ use perbuck_core::run_record::Deployed;
 
 use super::Deployment;
 use super::cluster;
+use super::state::ClusterState;
 use crate::error::LabError;
 
 /// What is there of one contender.
@@ -27,7 +28,7 @@ impl Deployment<'_> {
         let rendered = self.rendered.clone();
         let mut found = Vec::new();
         for one in &rendered {
-            if self.state.clusters.get(&one.cluster.name).is_none_or(|cluster| cluster.to_unix_s.is_some()) {
+            if !self.state.clusters.get(&one.cluster.name).is_some_and(ClusterState::is_up) {
                 continue;
             }
             let reached = cluster::reach(one, &self.root)?;

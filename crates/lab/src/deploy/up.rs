@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use perbuck_core::study::Provider;
-use perbuck_deploy::kubernetes::render::{Layer, Rendered};
+use perbuck_deploy::kubernetes::render::{AGENT, Agents, Layer, Rendered};
 use perbuck_deploy::kubernetes::{Component, System};
 use perbuck_fleet::Token;
 use perbuck_kubernetes::{Api, Change};
@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 
 use super::cluster::{ID, MANAGER, Reached, kind, told};
 use super::facts::{is_ready, name, text, trouble, warning};
+use super::state::Period;
 use super::{Deployment, claim, cluster, now_unix_s};
 use crate::error::{ErrorKind, LabError};
 use crate::progress::Progress;
@@ -56,11 +57,9 @@ impl Deployment<'_> {
 
     /// Notes a cluster before it is made, so that it is known whatever happens.
     fn note(&mut self, rendered: &Rendered) -> Result<(), LabError> {
-        let (name, makes) = (rendered.cluster.name.clone(), rendered.cluster.provider != Provider::Kubernetes);
-        let state = self.state.clusters.entry(name).or_default();
-        // A cluster that had ended is made again, and counted from now.
-        if state.to_unix_s.take().is_some() || state.from_unix_s.is_none() {
-            state.from_unix_s = makes.then(now_unix_s);
+        let state = self.state.clusters.entry(rendered.cluster.name.clone()).or_default();
+        if !state.is_up() {
+            state.0.push(Period { from_unix_s: now_unix_s(), to_unix_s: None });
         }
         self.state.write(&self.root)
     }
@@ -206,14 +205,14 @@ fn wait_ready(reached: &Reached<'_>, progress: &mut dyn Progress, stop: &StopTok
     let mut told_before = Vec::new();
     loop {
         let (mut open, mut troubles) = (Vec::new(), Vec::new());
-        for (title, namespace, wanted) in waited_for(reached) {
+        for Waited { of, namespace, components } in waited_for(reached) {
             let pods = reached.pods(&namespace)?;
-            for (component, count) in wanted {
+            for (component, count) in components {
                 let own =
                     |pod: &&Value| text(pod, &["metadata", "labels", perbuck_deploy::kubernetes::label::COMPONENT]) == component;
                 let ready = pods.iter().filter(own).filter(|pod| is_ready(pod)).count();
                 if ready < count as usize {
-                    open.push(format!("{title}{component}: {ready} of {count} ready"));
+                    open.push(format!("{of}{component}: {ready} of {count} ready"));
                 }
             }
             troubles.extend(pods.iter().filter(|pod| !is_ready(pod)).filter_map(trouble));
@@ -243,17 +242,31 @@ fn wait_ready(reached: &Reached<'_>, progress: &mut dyn Progress, stop: &StopTok
     }
 }
 
+/// Pods of one namespace that must be ready.
+struct Waited {
+    /// Whose they are, with a space after it; empty for those of all.
+    of: String,
+    namespace: String,
+    /// How many of each component.
+    components: Vec<(&'static str, u32)>,
+}
+
 /// The pods that must be ready: of each contender its components, and the agents.
-fn waited_for(reached: &Reached<'_>) -> Vec<(String, String, Vec<(&'static str, u32)>)> {
+fn waited_for(reached: &Reached<'_>) -> Vec<Waited> {
     let cluster = &reached.rendered.cluster;
     let of = |system: &System| -> Vec<(&'static str, u32)> {
         let parts = cluster.groups_of(system).filter(|(component, _)| *component != Component::Monitor);
         parts.map(|(component, group)| (component.role(), group.count)).collect()
     };
-    let systems = cluster.systems.iter().map(|system| (format!("{} ", system.contender), system.namespace.clone(), of(system)));
-    let agents =
-        reached.rendered.agents.iter().map(|agents| {
-            (String::new(), agents.namespace.clone(), vec![(perbuck_deploy::kubernetes::render::AGENT, agents.count)])
-        });
-    systems.chain(agents).collect()
+    let of_system = |system: &System| Waited {
+        of: format!("{} ", system.contender),
+        namespace: system.namespace.clone(),
+        components: of(system),
+    };
+    let agents = |agents: &Agents| Waited {
+        of: String::new(),
+        namespace: agents.namespace.clone(),
+        components: vec![(AGENT, agents.count)],
+    };
+    cluster.systems.iter().map(of_system).chain(reached.rendered.agents.iter().map(agents)).collect()
 }

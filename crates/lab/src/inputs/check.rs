@@ -19,6 +19,12 @@ use crate::servers::host::Address;
 /// Processes of one part that can be started; one machine has no use for more.
 const PART_MAX: i64 = 100;
 
+/// The address of a cluster that perbuck deploys, at any host.
+fn deployed_target(contender: &Contender) -> Option<String> {
+    let kind = perbuck_deploy::kubernetes::Kind::named(&contender.deploy.as_ref()?.kind.value)?;
+    Some(kind.target("localhost"))
+}
+
 /// The address of a private server, with any ports: it is its form that is looked at.
 fn private_target(spec: &ServerSpec) -> Option<String> {
     let (kind, parts) = (Kind::named(&spec.kind.value)?, spec.parts());
@@ -164,7 +170,7 @@ impl Check<'_> {
     fn rest(&mut self, contender: &Contender) {
         let Some(limit) = &contender.wait_ready_ns else { return };
         let (name, least) = (&contender.name, duration_text(STILL.as_nanos() as u64));
-        if contender.target.is_none() && contender.server.is_none() {
+        if !contender.is_driven() {
             let message = format!("contender `{name}`: without a target there is no server for `wait_ready`");
             self.problem(limit.line, message, "add a target or a `server`, or remove it");
         } else if limit.value > 0 && limit.value <= STILL.as_nanos() as u64 {
@@ -183,9 +189,9 @@ impl Check<'_> {
         let written = match (&contender.target, &contender.server) {
             (Some(target), _) => Some(target.value.clone()),
             (None, Some(spec)) => private_target(spec),
-            (None, None) => None,
+            (None, None) => deployed_target(contender),
         };
-        if let (None, Some(choice)) = (&written, contender.transactions.first().filter(|_| contender.server.is_none())) {
+        if let (None, Some(choice)) = (&written, contender.transactions.first().filter(|_| !contender.is_driven())) {
             let message = format!("contender `{}`: without a target there are no `transactions`", contender.name);
             self.problem(choice.line, message, "add a target or a `server`, or remove them");
         }

@@ -28,7 +28,11 @@ pub(crate) fn build(inputs: &Inputs, servers: &Servers, passwords: &[Secret], st
 /// That a contender has no target to drive.
 pub(crate) fn no_target(contender: &Contender) -> LabError {
     let message = format!("contender `{}` has no target to drive", contender.name);
-    LabError::usage(message, "add `target = \"…\"` to it; without one it can only be priced")
+    let help = match contender.deploy {
+        Some(_) => "bring it up (perbuck deploy up STUDY), and give the target that it prints: --target CONTENDER=URL",
+        None => "add `target = \"…\"` to it; without one it can only be priced",
+    };
+    LabError::usage(message, help)
 }
 
 /// Builds the stages of a contender.

@@ -108,6 +108,10 @@ fn order(all: &Context<'_>) -> String {
         return "Trials were started one by one, in no planned order: what drifted between them is in the differences."
             .to_owned();
     }
+    if all.study.sweep.one_by_one {
+        return "The contenders were up one after the other, each with all of its trials: what drifted between them is in the differences."
+            .to_owned();
+    }
     let trials = |w: &WorkloadSpec| all.study.sweep_of(&w.name).trials;
     let differ = all.study.workloads.iter().any(|w| trials(w) != all.study.sweep.trials);
     let points = if differ { "every point that still has trials" } else { "every point" };

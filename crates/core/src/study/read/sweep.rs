@@ -26,6 +26,7 @@ impl Default for Sweep {
             max_attempts: 10,
             events: None,
             collected: false,
+            one_by_one: false,
         }
     }
 }
@@ -47,6 +48,7 @@ pub(super) fn read_sweep(s: &Section<'_>) -> Option<Sweep> {
     sweep.warmup_ns = s.duration_ns("warmup").map_or(sweep.warmup_ns, |ns| ns.value);
     sweep.events = s.int("events", 1..=i64::MAX).map(|v| v.value as u64);
     sweep.collected = s.boolean("collected").is_some_and(|v| v.value);
+    sweep.one_by_one = word(s, "contenders", &[("side-by-side", false), ("one-by-one", true)]).unwrap_or(false);
     if sweep.events.is_some() {
         sweep.duration_ns = NO_LIMIT_NS;
     }

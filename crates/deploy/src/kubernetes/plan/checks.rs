@@ -11,6 +11,22 @@ use super::{ADMIN, CLIENT, Group, System};
 const OPERATOR: &str = "v1.6.";
 
 impl Planner<'_> {
+    /// What contenders must be that are up one after the other.
+    pub(super) fn one_by_one(&mut self, deployed: usize) {
+        let (study, all) = (self.study, self.study.contenders.iter().filter(|c| c.control_of.is_none()));
+        if !study.sweep.one_by_one {
+            return;
+        }
+        let (line, help) = (study.baseline().line, "leave out `sweep.contenders`");
+        if all.count() != deployed || self.clusters.len() > 1 {
+            let message = "`sweep.contenders` is \"one-by-one\", which is for contenders that perbuck deploys in one region of one provider";
+            self.problem(line, message, help);
+        }
+        if study.decision.until.is_some() {
+            self.problem(line, "`until` decides after each block, and contenders that are up one by one share none", help);
+        }
+    }
+
     /// Finds what the objects of a system would not hold.
     pub(super) fn check(&mut self, contender: &Contender, spec: &DeploySpec, system: &System, groups: &[Group]) {
         if let Some(operator) = spec.operator.as_ref().filter(|v| system.kind.has_operator() && !v.value.starts_with(OPERATOR)) {
