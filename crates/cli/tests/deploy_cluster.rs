@@ -40,7 +40,8 @@ fn up_again_changes_nothing_status_is_as_billed_and_down_leaves_nothing() {
     // What is up is paid for already, so nobody is asked.
     desk.good(&["deploy", "up", "s.toml"]);
     let status = desk.good(&["deploy", "status", "s.toml"]).out;
-    for line in ["arm: 3 nodes, 1 of 1 pods ready, 1 volumes\n  as billed", "x86: 3 nodes, 1 of 1 pods ready, 1 volumes\n  as billed"]
+    for line in
+        ["arm: 3 nodes, 1 of 1 pods ready, 1 volumes\n  as billed", "x86: 3 nodes, 1 of 1 pods ready, 1 volumes\n  as billed"]
     {
         assert!(status.contains(line), "{line}: {status}");
     }
@@ -71,10 +72,15 @@ fn after_a_kill_of_up_the_next_one_comes_to_the_same_end() {
         }
     }
     std::thread::scope(|scope| {
-        let lanes: Vec<_> = (0..LANES).zip(&names).map(|(lane, name)| scope.spawn({
-            let desk = &desk;
-            move || killed(desk, lane, name)
-        })).collect();
+        let lanes: Vec<_> = (0..LANES)
+            .zip(&names)
+            .map(|(lane, name)| {
+                scope.spawn({
+                    let desk = &desk;
+                    move || killed(desk, lane, name)
+                })
+            })
+            .collect();
         let running: u32 = lanes.into_iter().map(|lane| lane.join().unwrap()).sum();
         println!("{KILLS} kills, {running} of them before up had ended");
         // The others are kills of a command that had ended.
@@ -180,7 +186,8 @@ fn too_few_nodes_and_wrong_versions_are_told_and_mark_nothing() {
     refused(&desk, &["deploy", "up", "v.toml", "--yes"], 7, &[says, "correct `deploy.kubernetes`"]);
     refused(&desk, &["deploy", "up", "v.toml"], 2, &["cannot ask whether to deploy", "give --yes"]);
     assert!(labelled("v").is_empty());
-    let context = study(&[("name = \"kw\"", "name = \"c\""), ("kubernetes = \"1.37\"", "kubernetes = \"1.37\", context = \"none\"")]);
+    let context =
+        study(&[("name = \"kw\"", "name = \"c\""), ("kubernetes = \"1.37\"", "kubernetes = \"1.37\", context = \"none\"")]);
     desk.write("c.toml", &context);
     refused(&desk, &["deploy", "up", "c.toml", "--yes"], 3, &["no context `none`; it has admin, nothing, plugin"]);
     desk.write("c.toml", &context.replace("\"none\"", "\"nothing\""));
@@ -237,7 +244,9 @@ fn a_pod_that_no_node_takes_is_told_while_up_waits_and_ctrl_c_ends_the_wait() {
         "metadata": { "name": "held", "namespace": "perbuck-kw-arm", "finalizers": ["perbuck.test/held"] } }),
     );
     let mut waiting = start(&desk, &DOWN, "said");
-    wait_until("down says for what it waits", || desk.read("said").contains("waiting until 1 namespaces are gone: perbuck-kw-arm"));
+    wait_until("down says for what it waits", || {
+        desk.read("said").contains("waiting until 1 namespaces are gone: perbuck-kw-arm")
+    });
     signal(&waiting, "INT");
     assert_eq!(waiting.wait().unwrap().code(), Some(130), "{}", desk.read("said"));
     kubectl("patch configmap held -n perbuck-kw-arm --type=merge -p {\"metadata\":{\"finalizers\":null}}");
@@ -280,7 +289,9 @@ fn nodes_have_the_marks_of_their_group() {
     nodes();
     desk.write("s.toml", &study(&[]));
     desk.good(&UP);
-    for (name, role, contender) in [("n-arm", "mysql", json!("arm")), ("n-x86", "mysql", json!("x86")), ("n-c1", "client", json!(null))] {
+    for (name, role, contender) in
+        [("n-arm", "mysql", json!("arm")), ("n-x86", "mysql", json!("x86")), ("n-c1", "client", json!(null))]
+    {
         let node = items(&format!("node {name}")).remove(0);
         let labels = &node["metadata"]["labels"];
         assert_eq!((&labels[STUDY], &labels[ROLE], &labels[CONTENDER]), (&json!("kw"), &json!(role), &contender));

@@ -5,7 +5,7 @@
 mod common;
 
 use common::kubernetes::{
-    ARM, CLIENT, CONTENDER, ROLE, STUDY, X86, desk, items, kubectl, kubectl_on, kubectl_with, node, no_node_is_marked,
+    ARM, CLIENT, CONTENDER, ROLE, STUDY, X86, desk, items, kubectl, kubectl_on, kubectl_with, no_node_is_marked, node,
     nothing_is_left, ready_pods, rig, rig_output, study,
 };
 use common::{Desk, wait_until};
@@ -205,15 +205,23 @@ fn volumes_that_are_not_as_billed_are_told() {
             "resources": { "requests": { "storage": "100Gi" } } } });
     let two = "the bill has 1 volume for mysql, and 2 volumes exist";
     let size = "volume small of mysql has the size 100 GiB, and the bill has 500 GiB";
-    site.finds(|desk| drop(kubectl_on(desk, "create", &small)), &[two, size], |_| {
-        kubectl("delete pvc small -n perbuck-kw-arm");
-    });
+    site.finds(
+        |desk| drop(kubectl_on(desk, "create", &small)),
+        &[two, size],
+        |_| {
+            kubectl("delete pvc small -n perbuck-kw-arm");
+        },
+    );
     // A claim grows where its class allows it; the driver says so in its status.
     let grown = |size: &str| {
         let status = json!({ "status": { "capacity": { "storage": size } } }).to_string();
         kubectl_with("patch pvc data-mysql-0 -n perbuck-kw-arm --subresource=status --type=merge -p", &status);
     };
-    site.finds(|_| grown("700Gi"), &["volume data-mysql-0 of mysql has the size 700 GiB, and the bill has 500 GiB"], |_| grown("500Gi"));
+    site.finds(
+        |_| grown("700Gi"),
+        &["volume data-mysql-0 of mysql has the size 700 GiB, and the bill has 500 GiB"],
+        |_| grown("500Gi"),
+    );
     site.ends(3);
 }
 

@@ -127,11 +127,23 @@ fn machines(labels: (Option<&str>, &str), systems: &[&str], lines: &[String], ta
 }
 
 fn eks(config: &Value, systems: &[&str], table: &mut Table) {
+    // A role in several zones has a group in each.
+    let mut roles: BTreeMap<(Option<&str>, &str), Vec<&Value>> = BTreeMap::new();
     for group in config["managedNodeGroups"].as_array().unwrap() {
-        let (count, word) = (&group["desiredCapacity"], |key: &str| group[key].as_str().unwrap());
-        assert_eq!((&group["minSize"], &group["maxSize"]), (count, count));
-        let root = format!("{count} × {} of {} GB", word("volumeType"), group["volumeSize"]);
         let labels = (group["labels"]["perbuck/contender"].as_str(), group["labels"]["perbuck/role"].as_str().unwrap());
+        roles.entry(labels).or_default().push(group);
+    }
+    for (labels, groups) in roles {
+        let key = |group: &Value, key: &str| group[key].clone();
+        for of in ["instanceType", "volumeType", "volumeSize"] {
+            assert!(groups.iter().all(|group| key(group, of) == key(groups[0], of)), "{groups:?}");
+        }
+        for of in ["minSize", "maxSize"] {
+            assert!(groups.iter().all(|group| key(group, of) == group["desiredCapacity"]), "{groups:?}");
+        }
+        let count: u64 = groups.iter().map(|group| group["desiredCapacity"].as_u64().unwrap()).sum();
+        let (group, word) = (groups[0], |key: &str| groups[0][key].as_str().unwrap());
+        let root = format!("{count} × {} of {} GB", word("volumeType"), group["volumeSize"]);
         machines(labels, systems, &[format!("{count} × {}", word("instanceType")), root], table);
     }
     assert_eq!(config["vpc"]["nat"]["gateway"], "Single");
@@ -240,7 +252,7 @@ fn wrong_inputs_are_told_with_the_way_out() {
         says.iter().for_each(|words| assert!(ended.err.contains(words), "{words}: {}", ended.err));
         assert!(!desk.path("out").exists(), "nothing is written");
     };
-    refused(("provider = \"eks\"", "provider = \"aks\""), 2, &["wrong.toml:", "`aks`", "eks"]);
+    refused(("provider = \"eks\"", "provider = \"aks\""), 2, &["wrong.toml:", "`provider` is \"aks\"", "use one of \"eks\""]);
     refused(("operator = \"v1.6.6\"\n", ""), 2, &["`deploy` says no version of TiDB Operator", "add `operator = \"v1.6.6\"`"]);
     refused(("kind = \"tidb\"", "kind = \"tidbb\""), 2, &["`deploy.kind` is `tidbb`", "did you mean `tidb`"]);
     refused(("zones = [\"us-east-1a\", \"us-east-1b\"]", "zones = []"), 2, &["`deploy` names no zone"]);

@@ -158,11 +158,10 @@ fn an_agent_of_another_build_is_refused_and_a_lost_one_is_told_with_its_pod() {
         assert!(run.try_wait().unwrap().is_none(), "{}", said(&desk));
         std::fs::read_to_string(desk.path("results/kw/live.jsonl")).is_ok_and(|text| text.contains("\"second\""))
     });
-    let pod = items("pods -n perbuck-kw").iter().map(|p| common::kubernetes::name(p).to_owned()).find(|n| n.starts_with("client-1"));
+    let pod =
+        items("pods -n perbuck-kw").iter().map(|p| common::kubernetes::name(p).to_owned()).find(|n| n.starts_with("client-1"));
     rig(&["exit-pod", "perbuck-kw", &pod.clone().unwrap(), "137"]);
-    wait_until("the pod has ended", || {
-        items("pods -n perbuck-kw").iter().any(|p| p["status"]["phase"] == "Failed")
-    });
+    wait_until("the pod has ended", || items("pods -n perbuck-kw").iter().any(|p| p["status"]["phase"] == "Failed"));
     // The process of a pod that has ended ends with it.
     let code = run.wait().unwrap().code();
     println!("lost: exit {code:?}\n{}", said(&desk));
@@ -206,14 +205,21 @@ fn the_printed_cost_is_hours_times_price() {
     let seen: Vec<&Value> = state["seen"].as_object().unwrap().values().collect();
     assert_eq!(seen.len(), 6, "four machines and two volumes");
     let mut total = 0;
-    for row in [("arm mysql: r8g.4xlarge", 1), ("x86 mysql: r8i.4xlarge", 1), ("client: c8i.4xlarge", 2), ("arm mysql: volume", 1), ("x86 mysql: volume", 1)] {
+    for row in [
+        ("arm mysql: r8g.4xlarge", 1),
+        ("x86 mysql: r8i.4xlarge", 1),
+        ("client: c8i.4xlarge", 2),
+        ("arm mysql: volume", 1),
+        ("x86 mysql: volume", 1),
+    ] {
         let title = |s: &Value| {
             let of = format!("{} {}", s["contender"].as_str().unwrap(), s["role"].as_str().unwrap());
             format!("{}: {}", of.trim(), s["what"]["node"].as_str().unwrap_or("volume"))
         };
         let own: Vec<_> = seen.iter().filter(|s| title(s) == row.0).collect();
         assert_eq!(own.len(), row.1, "{row:?}");
-        let seconds: i128 = own.iter().map(|s| i128::from(s["to_unix_s"].as_u64().unwrap() - s["from_unix_s"].as_u64().unwrap())).sum();
+        let seconds: i128 =
+            own.iter().map(|s| i128::from(s["to_unix_s"].as_u64().unwrap() - s["from_unix_s"].as_u64().unwrap())).sum();
         // 500 GB of gp3 at $0.08 a month of 730 hours.
         let micros = match row.0.split_once(": ").unwrap().1 {
             "volume" => (40_000_000 * seconds + 730 * 1_800) / (730 * 3_600),
