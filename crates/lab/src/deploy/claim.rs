@@ -7,7 +7,7 @@ use perbuck_deploy::kubernetes::{Group, label};
 use perbuck_kubernetes::ApiError;
 use serde_json::{Value, json};
 
-use super::cluster::{MANAGER, Reached, told};
+use super::cluster::{MANAGER, Reached, kind, told};
 use super::facts::{at, name, node, text};
 use crate::error::{ErrorKind, LabError};
 use crate::progress::Progress;
@@ -63,14 +63,41 @@ fn claim_listed(reached: &Reached<'_>, id: &str, progress: &mut dyn Progress) ->
     Ok(Ok(()))
 }
 
-/// Takes the marks of this study off all nodes.
-pub(super) fn release(reached: &Reached<'_>) -> Result<(), LabError> {
-    for of in reached.nodes()? {
-        // An object without fields gives back those that its manager has set.
-        let bare = json!({ "apiVersion": "v1", "kind": "Node", "metadata": { "name": name(&of) } });
-        reached.api.apply(&bare, MANAGER).map_err(told)?;
+/// Takes the marks of this study off all nodes. A controller that wrote taints since owns all of them, so no apply would do it.
+///
+/// # Errors
+/// A node that changes all the time.
+pub(super) fn release(reached: &Reached<'_>, id: &str) -> Result<(), LabError> {
+    let mut last = Ok(());
+    for _ in 0..ATTEMPTS {
+        let nodes = reached.list(("v1", "Node"), None, "")?;
+        let own =
+            |n: &&Value| study_of(n) == reached.rendered.study || text(n, &["metadata", "annotations", super::cluster::ID]) == id;
+        let released = nodes
+            .iter()
+            .filter(own)
+            .try_for_each(|of| reached.api.merge((&kind("v1", "Node"), None, name(of)), &unmark(of), MANAGER).map(drop));
+        match released {
+            Ok(()) => return Ok(()),
+            Err(error) if error.kind == perbuck_kubernetes::ErrorKind::Conflict => last = Err(told(error)),
+            Err(error) => return Err(told(error)),
+        }
     }
-    Ok(())
+    last
+}
+
+/// What takes the marks off a node, unless it changed since it was listed.
+fn unmark(of: &Value) -> Value {
+    let taints = at(of, &["spec", "taints"]).as_array().map_or(&[][..], Vec::as_slice);
+    let others: Vec<&Value> = taints.iter().filter(|taint| text(taint, &["key"]) != label::ROLE).collect();
+    json!({
+        "metadata": {
+            "resourceVersion": text(of, &["metadata", "resourceVersion"]),
+            "labels": { label::STUDY: null, label::CONTENDER: null, label::ROLE: null },
+            "annotations": { super::cluster::ID: null },
+        },
+        "spec": { "taints": others },
+    })
 }
 
 fn mark(reached: &Reached<'_>, group: &Group, of: &Value, id: &str) -> Value {

@@ -81,7 +81,7 @@ impl Deployment<'_> {
         };
         self.gone("volumes", progress, stop, &volumes)?;
         if reached.rendered.cluster.provider == Provider::Kubernetes {
-            claim::release(reached)?;
+            claim::release(reached, &self.state.id)?;
         }
         let nodes = reached.rendered.cluster.provider != Provider::Kubernetes;
         let left = reached.api.labelled(&reached.selector()).map_err(told)?;
