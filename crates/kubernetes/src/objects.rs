@@ -67,6 +67,26 @@ impl Api {
         Ok(Applied { change, warnings: answer.warnings, object: answer.body })
     }
 
+    /// Merges a patch into an object (RFC 7386): a null takes a field away, whoever set it. False where the object does not exist.
+    ///
+    /// # Errors
+    /// The server cannot be reached, refuses, or does not know the kind; the patch has the `resourceVersion` of another time.
+    pub fn merge(
+        &self,
+        (kind, namespace, name): (&Kind, Option<&str>, &str),
+        patch: &Value,
+        manager: &str,
+    ) -> Result<bool, ApiError> {
+        let (title, path) = self.path(kind, namespace, name)?;
+        let path = format!("{path}?fieldManager={}&fieldValidation=Strict", encoded(manager));
+        let body = Some(("application/merge-patch+json", patch.to_string().into_bytes()));
+        match self.request(&Request { object: &title, method: Method::PATCH, path, accept: Accept::Whole, body }) {
+            Ok(_) => Ok(true),
+            Err(error) if error.kind == ErrorKind::NotFound => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
     /// Reads an object; none where it does not exist.
     ///
     /// # Errors

@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 
 use perbuck_deploy::kubernetes::plan::dns;
 use perbuck_deploy::kubernetes::{Group, label};
+use perbuck_kubernetes::ApiError;
 use serde_json::{Value, json};
 
-use super::cluster::{MANAGER, Reached, told};
+use super::cluster::{MANAGER, Reached, kind, told};
 use super::facts::{at, name, node, text};
 use crate::error::{ErrorKind, LabError};
 use crate::progress::Progress;
@@ -14,11 +15,26 @@ use crate::progress::Progress;
 /// Names that a message shows, at most.
 const NAMES_SHOWN: usize = 8;
 
+/// Attempts to mark nodes that other programs change at the same time.
+const ATTEMPTS: u32 = 20;
+
 /// Marks as many free nodes as each group has machines; those that are marked already stay.
 ///
 /// # Errors
 /// Too few nodes of a type are free.
 pub(super) fn claim(reached: &Reached<'_>, id: &str, progress: &mut dyn Progress) -> Result<(), LabError> {
+    let mut last = Ok(());
+    for _ in 0..ATTEMPTS {
+        match claim_listed(reached, id, progress)? {
+            Ok(()) => return Ok(()),
+            Err(conflict) => last = Err(told(conflict)),
+        }
+    }
+    last
+}
+
+/// The same with the nodes as they are listed now. The inner error is that of a node that changed since: another study may have it.
+fn claim_listed(reached: &Reached<'_>, id: &str, progress: &mut dyn Progress) -> Result<Result<(), ApiError>, LabError> {
     let nodes = reached.list(("v1", "Node"), None, "")?;
     let marked: BTreeMap<&str, &Value> = nodes.iter().filter(|n| !study_of(n).is_empty()).map(|n| (name(n), n)).collect();
     let mut free: Vec<&Value> = nodes.iter().filter(|n| !marked.contains_key(name(n)) && is_usable(n)).collect();
@@ -38,29 +54,62 @@ pub(super) fn claim(reached: &Reached<'_>, id: &str, progress: &mut dyn Progress
     }
     for (group, of) in taken {
         progress.detail(&format!("node {} is for {}", name(of), group.name));
-        reached.api.apply(&mark(reached, group, name(of), id), MANAGER).map_err(told)?;
+        match reached.api.apply(&mark(reached, group, of, id), MANAGER) {
+            Ok(_) => {}
+            Err(error) if error.kind == perbuck_kubernetes::ErrorKind::Conflict => return Ok(Err(error)),
+            Err(error) => return Err(told(error)),
+        }
     }
-    Ok(())
+    Ok(Ok(()))
 }
 
-/// Takes the marks of this study off all nodes.
-pub(super) fn release(reached: &Reached<'_>) -> Result<(), LabError> {
-    for of in reached.nodes()? {
-        // Applied without fields, an object loses those that its manager has set.
-        let bare = json!({ "apiVersion": "v1", "kind": "Node", "metadata": { "name": name(&of) } });
-        reached.api.apply(&bare, MANAGER).map_err(told)?;
+/// Takes the marks of this study off all nodes. A controller that wrote taints since owns all of them, so no apply would do it.
+///
+/// # Errors
+/// A node that changes all the time.
+pub(super) fn release(reached: &Reached<'_>, id: &str) -> Result<(), LabError> {
+    let mut last = Ok(());
+    for _ in 0..ATTEMPTS {
+        let nodes = reached.list(("v1", "Node"), None, "")?;
+        let own =
+            |n: &&Value| study_of(n) == reached.rendered.study || text(n, &["metadata", "annotations", super::cluster::ID]) == id;
+        let released = nodes
+            .iter()
+            .filter(own)
+            .try_for_each(|of| reached.api.merge((&kind("v1", "Node"), None, name(of)), &unmark(of), MANAGER).map(drop));
+        match released {
+            Ok(()) => return Ok(()),
+            Err(error) if error.kind == perbuck_kubernetes::ErrorKind::Conflict => last = Err(told(error)),
+            Err(error) => return Err(told(error)),
+        }
     }
-    Ok(())
+    last
 }
 
-fn mark(reached: &Reached<'_>, group: &Group, name: &str, id: &str) -> Value {
+/// What takes the marks off a node, unless it changed since it was listed.
+fn unmark(of: &Value) -> Value {
+    let taints = at(of, &["spec", "taints"]).as_array().map_or(&[][..], Vec::as_slice);
+    let others: Vec<&Value> = taints.iter().filter(|taint| text(taint, &["key"]) != label::ROLE).collect();
+    json!({
+        "metadata": {
+            "resourceVersion": text(of, &["metadata", "resourceVersion"]),
+            "labels": { label::STUDY: null, label::CONTENDER: null, label::ROLE: null },
+            "annotations": { super::cluster::ID: null },
+        },
+        "spec": { "taints": others },
+    })
+}
+
+fn mark(reached: &Reached<'_>, group: &Group, of: &Value, id: &str) -> Value {
+    // The server refuses the mark if the node changed since it was listed.
+    let version = text(of, &["metadata", "resourceVersion"]);
     let own = [(label::STUDY, reached.rendered.study.clone()), (label::ROLE, group.role.clone())];
     let labels: BTreeMap<&str, String> =
         own.into_iter().chain(group.contender.as_deref().map(|of| (label::CONTENDER, dns(of)))).collect();
     let mut object = json!({
         "apiVersion": "v1",
         "kind": "Node",
-        "metadata": { "name": name, "labels": labels, "annotations": { super::cluster::ID: id } },
+        "metadata": { "name": name(of), "resourceVersion": version, "labels": labels, "annotations": { super::cluster::ID: id } },
     });
     if group.is_tainted() {
         object["spec"] = json!({ "taints": [{ "key": label::ROLE, "value": group.role, "effect": "NoSchedule" }] });
@@ -111,6 +160,7 @@ fn too_few(group: &Group, wanted: usize, nodes: &[Value]) -> LabError {
         })
         .collect();
     let near = if near.is_empty() { "none is there".to_owned() } else { near.join(", ") };
-    let message = format!("{} lacks {wanted} × {}: {near}", group.name, group.instance);
+    let nodes = if wanted == 1 { "node" } else { "nodes" };
+    let message = format!("{} needs {wanted} more {nodes} of {}: {near}", group.name, group.instance);
     LabError::new(ErrorKind::Target, message, "add such nodes to the cluster, or correct `instance` and `count` of the `node`")
 }

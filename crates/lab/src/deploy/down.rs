@@ -111,7 +111,7 @@ impl Deployment<'_> {
         }
         let exists = reached.rendered.cluster.provider == Provider::Kubernetes;
         if exists {
-            claim::release(reached)?;
+            claim::release(reached, &self.state.id)?;
         }
         nothing_left(reached, exists)
     }

@@ -47,6 +47,10 @@ impl Deployment<'_> {
     fn bring(&mut self, progress: &mut dyn Progress, stop: &StopToken) -> Result<(), LabError> {
         let rendered = self.rendered.clone();
         for one in &rendered {
+            if one.cluster.provider == Provider::Kubernetes {
+                // A refusal leaves no deployment that `down` would have to end.
+                self.is_ours(&cluster::reach(one, &self.root)?)?;
+            }
             self.note(one)?;
             cluster::make(one, &self.root, progress, stop)?;
             let reached = self.reached(one, stop)?;
@@ -95,13 +99,13 @@ impl Deployment<'_> {
 
     /// Makes sure that no other deployment has the names of this one.
     fn is_ours(&self, reached: &Reached<'_>) -> Result<(), LabError> {
-        for system in &reached.rendered.cluster.systems {
-            let there = reached.api.get(&kind("v1", "Namespace"), None, &system.namespace).map_err(told)?;
+        for namespace in reached.rendered.namespaces() {
+            let there = reached.api.get(&kind("v1", "Namespace"), None, &namespace).map_err(told)?;
             let Some(there) = there else { continue };
             let of = text(&there, &["metadata", "annotations", ID]);
             if of != self.state.id {
                 let whose = if of.is_empty() { "that perbuck did not make".to_owned() } else { format!("of deployment {of}") };
-                let message = format!("the cluster has a namespace {} {whose}", system.namespace);
+                let message = format!("the cluster has a namespace {namespace} {whose}");
                 let help = "end it where it was begun (perbuck deploy down), or give this study another `name`";
                 return Err(LabError::refused(message, help));
             }
