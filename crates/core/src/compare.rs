@@ -37,7 +37,7 @@ use crate::study::Study;
 pub use beside::{Agreement, Beside, BesideRow};
 pub use builds::other_build;
 pub use claims::{ClaimResult, Outcome};
-pub use deployed::{deployed_changes, deployed_otherwise};
+pub use deployed::{deployed_changes, deployed_otherwise, deployed_restarts};
 pub use disputed::{DisputedPrice, DisputedRatio};
 pub use factors::{FactorChange, FactorResult};
 pub use findings::{

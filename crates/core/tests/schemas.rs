@@ -63,6 +63,7 @@ fn example_deployed() -> Deployed {
         nodes: vec![DeployedNode {
             name: "ip-10-0-1-1".into(),
             role: "tikv".into(),
+            shared: false,
             instance: "r8g.2xlarge".into(),
             arch: "aarch64".into(),
             zone: "us-east-1a".into(),
@@ -73,6 +74,7 @@ fn example_deployed() -> Deployed {
         }],
         pods: vec![DeployedPod {
             name: "tidb-tikv-0".into(),
+            uid: "5a1c8f4e".into(),
             role: "tikv".into(),
             node: "ip-10-0-1-1".into(),
             ready: true,

@@ -108,10 +108,17 @@ fn on_clusters(
     progress: &mut dyn Progress,
     stop: &StopToken,
 ) -> Result<(), LabError> {
+    deploy::finish(inputs, &options.results, progress, stop)?;
     if missing.is_empty() && !deploy::is_up(inputs, &options.results)? {
         progress.line("the data were not checked after the last trial, since they went with their clusters");
         return Ok(());
     }
+    let mut options = options.clone();
+    if !deploy::is_up(inputs, &options.results)? {
+        deploy::consented_to_all(inputs, &options)?;
+    }
+    // The user said yes to all of it.
+    options.spending.consent = None;
     let study = &inputs.study;
     let contender = |key: &TrialKey| study.sweep.one_by_one.then(|| study.twin(&key.contender).to_owned());
     let same = |a: &TrialKey, b: &TrialKey| a.deployment() == b.deployment() && contender(a) == contender(b);
@@ -119,20 +126,24 @@ fn on_clusters(
     if shares.is_empty() {
         shares.push(missing);
     }
-    let mut options = options.clone();
     for share in shares {
-        let alone = share.first().and_then(|(_, key)| contender(key)).map(|name| inputs.alone(&name)).transpose()?;
+        let first = share.first().map(|(_, key)| *key);
+        let alone = first.and_then(contender).map(|name| inputs.alone(&name)).transpose()?;
         let inputs = alone.as_ref().unwrap_or(inputs);
-        let driven = Driven::of(inputs, &options, progress, stop)?;
-        // The user said yes to all of it.
-        options.spending.consent = None;
         let looks = Looks::start(inputs, store.root())?;
+        let name = first.map_or_else(String::new, |key| share_name(key.deployment(), contender(key)));
+        let driven = Driven::of((inputs, &name), &options, progress, stop)?;
         let on = (&driven.inputs, Some(&driven.deployment));
         let done = measured(on, &driven.options, (store, looks), on_disk, share, progress, stop);
         driven.end(done, progress, stop)?;
     }
     progress.line(&deploy::spent_text(inputs, &options.results)?);
     Ok(())
+}
+
+/// What tells a share of a run from the others: its deployment, and its contender where those are up one after the other.
+fn share_name(deployment: u32, contender: Option<String>) -> String {
+    contender.map_or_else(|| deployment.to_string(), |contender| format!("{deployment} {contender}"))
 }
 
 /// Runs these trials, and checks the data after the last.

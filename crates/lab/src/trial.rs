@@ -199,7 +199,7 @@ pub fn run_watched(
     let audit = task.stage.trials.audit(&outcome.measured)?;
     let changes = differences(&before, &after, load_ns);
     flags.extend(flags::cluster_changed(&changes).into_iter().chain(flags::uneven_servers(&changes)));
-    flags.extend(context.deployment.map_or(Ok(None), |of| of.changed(&task.key.contender, deployed.as_ref()))?);
+    flags.extend(context.deployment.and_then(|of| of.changed(&task.key.contender, deployed.as_ref())));
     let (observed, build) = (task.stage.observed(&facts, context.host), task.stage.has_build(&facts)?);
     let target = TargetRecord {
         work: Some(work),

@@ -68,6 +68,7 @@ fn up(arguments: &UpArguments) -> Result<(), LabError> {
 
 fn status(arguments: &DeployedArguments) -> Result<(), LabError> {
     let inputs = read(&arguments.study)?;
+    known(&inputs, &arguments.results)?;
     let mut deployment = Deployment::seen(&inputs, &arguments.results)?;
     let all = deployment.status()?;
     if all.is_empty() {
@@ -105,6 +106,7 @@ fn down(arguments: &DownArguments) -> Result<(), LabError> {
     if arguments.when_expired && !deploy::expired(&inputs, results, &stop)? {
         return Ok(());
     }
+    known(&inputs, results)?;
     let mut deployment = Deployment::open(&inputs, results)?;
     if !deployment.is_up() {
         return print("nothing is up\n");
@@ -114,6 +116,16 @@ fn down(arguments: &DownArguments) -> Result<(), LabError> {
     spent(&deployment)
 }
 
+/// Refuses a folder of results that knows of no deployment: something may be up that is known elsewhere.
+fn known(inputs: &Inputs, results: &Path) -> Result<(), LabError> {
+    if deploy::is_known(inputs, results)? {
+        return Ok(());
+    }
+    let folder = results.join(&inputs.study.name);
+    let message = format!("{} knows of no deployment of this study", folder.display());
+    Err(LabError::new(ErrorKind::Usage, message, "name the folder that it was deployed with: --results FOLDER"))
+}
+
 fn spent(deployment: &Deployment<'_>) -> Result<(), LabError> {
     let spent = deployment.spent();
     if spent.is_empty() {
@@ -121,8 +133,9 @@ fn spent(deployment: &Deployment<'_>) -> Result<(), LabError> {
     }
     let rows = deploy::spent_rows(&spent);
     print_styled(&format!(
-        "{}\nthis study's clusters cost {} until now\n",
+        "{}\nthis study's clusters cost {}{} until now\n",
         text::table(deploy::SPENT_HEADS, &rows, screen()),
-        deploy::total(&spent)
+        deploy::total(&spent),
+        deploy::but(&spent)
     ))
 }

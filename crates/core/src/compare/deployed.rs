@@ -16,13 +16,20 @@ pub fn deployed_otherwise(study: &Study, contender: &str, seen: &Deployed) -> Ve
         volumes_of(node, seen, &mut found);
     }
     let declares = |role: &str| declared.nodes.iter().any(|node| node.role == role);
-    for node in seen.nodes.iter().filter(|node| !declares(&node.role)) {
+    // The machines of a shared client may be another contender's line.
+    for node in seen.nodes.iter().filter(|node| !declares(&node.role) && !node.shared) {
         found.push(format!("node {} has the role {}, which the bill does not have", node.name, word(&node.role)));
     }
     for pod in &seen.pods {
         state_of(pod, &mut found);
     }
     found
+}
+
+/// Pods that started again since they were made. That is told, and no difference from a bill.
+pub fn deployed_restarts(seen: &Deployed) -> Vec<String> {
+    let restarted = seen.pods.iter().filter(|pod| pod.restarts > 0);
+    restarted.map(|pod| format!("pod {} restarted {}", pod.name, counted(pod.restarts as usize, "time"))).collect()
 }
 
 /// What became of pods between two looks at the same contender: one that moved, started again, or runs another image.
@@ -36,6 +43,9 @@ pub fn deployed_changes(before: &Deployed, after: &Deployed) -> Vec<String> {
         };
         if now.node != pod.node {
             found.push(format!("pod {} moved from node {} to {}", pod.name, word(&pod.node), word(&now.node)));
+        }
+        if now.uid != pod.uid && now.node == pod.node {
+            found.push(format!("pod {} was made again", pod.name));
         }
         if now.restarts > pod.restarts {
             found.push(format!("pod {} restarted {}", pod.name, counted((now.restarts - pod.restarts) as usize, "time")));
@@ -155,9 +165,6 @@ fn state_of(pod: &DeployedPod, found: &mut Vec<String>) {
         found.push(format!("pod {} runs on no node", pod.name));
     } else if !pod.ready {
         found.push(format!("pod {} is not ready", pod.name));
-    }
-    if pod.restarts > 0 {
-        found.push(format!("pod {} restarted {}", pod.name, counted(pod.restarts as usize, "time")));
     }
 }
 

@@ -27,6 +27,9 @@ pub struct DeployedNode {
     pub name: String,
     /// The role of the study's `node` that it was made for.
     pub role: String,
+    /// Whether it is one of the load's machines that all contenders share.
+    #[serde(default)]
+    pub shared: bool,
     /// `node.kubernetes.io/instance-type`; empty where the cluster does not say.
     pub instance: String,
     /// `x86_64` or `aarch64`, of `kubernetes.io/arch`.
@@ -49,6 +52,8 @@ pub struct DeployedNode {
 pub struct DeployedPod {
     /// Its name.
     pub name: String,
+    /// Tells it from an earlier pod of that name.
+    pub uid: String,
     /// The component that it runs, as `node` calls its role.
     pub role: String,
     /// The node that it runs on; empty where it runs on none.

@@ -17,7 +17,7 @@ pub fn config(plan: &Plan, cluster: &Cluster) -> Object {
     let names: Vec<&str> = cluster.systems.iter().map(|system| system.contender.as_str()).collect();
     let region = cluster.region.clone().unwrap_or_default();
     let metadata = [
-        entry("name", cluster.name.as_str()),
+        entry("name", cluster.cloud_name.as_str()),
         entry("region", region).of("`region` of the contenders, or the first of `price.regions`"),
         entry("version", cluster.kubernetes.as_str()).of("`deploy.kubernetes`"),
         entry("tags", texts([(label::STUDY, plan.study.as_str())])).of("Every resource that eksctl makes has them."),

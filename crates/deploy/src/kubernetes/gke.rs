@@ -3,8 +3,8 @@
 use super::label;
 use super::plan::{ADMIN, Cluster, Group, Plan, Pool, dns};
 
-/// GKE allows so many characters in the name of a cluster and of a node pool.
-pub const NAME_LIMIT: usize = 40;
+/// GKE allows 40 characters in the name of a cluster and of a node pool, and a cluster's ends with a part of the deployment's number.
+pub const NAME_LIMIT: usize = 33;
 /// Machine series that take Hyperdisk and no Persistent Disk: all six in nextflow-io/nextflow#6614, after Google's documentation, and c4a in
 /// GoogleCloudPlatform/compute-image-tools#2692. Read 2026-11.
 const HYPERDISK_ONLY: [&str; 6] = ["c4", "c4a", "c4d", "n4", "n4a", "n4d"];
@@ -34,11 +34,11 @@ pub fn steps(plan: &Plan, cluster: &Cluster) -> Vec<Step> {
     let first = pools.iter().position(|(group, _)| group.role == ADMIN).unwrap_or_default();
     let (admin, default) = pools.remove(first);
     let zone = default.zone.clone().unwrap_or_default();
-    let mut words = command(&["container", "clusters", "create", &cluster.name, "--zone", &zone]);
+    let mut words = command(&["container", "clusters", "create", &cluster.cloud_name, "--zone", &zone]);
     words.extend(["--cluster-version", &cluster.kubernetes].map(str::to_owned));
     // Without a channel GKE upgrades nothing while a study runs.
     words.extend(["--release-channel", "None", "--enable-ip-alias"].map(str::to_owned));
-    words.extend(["--network", &cluster.name, "--subnetwork", &cluster.name].map(str::to_owned));
+    words.extend(["--network", &cluster.cloud_name, "--subnetwork", &cluster.cloud_name].map(str::to_owned));
     words.extend(["--labels".to_owned(), resource_labels(&[(label::STUDY, plan.study.clone())])]);
     // Collectors of metrics would run on the machines under test.
     words.extend(["--logging", "SYSTEM", "--monitoring", "SYSTEM", "--no-enable-managed-prometheus"].map(str::to_owned));
@@ -47,7 +47,8 @@ pub fn steps(plan: &Plan, cluster: &Cluster) -> Vec<Step> {
     let mut steps = network(cluster);
     steps.push(Step { comment, words });
     for (group, pool) in pools {
-        let mut words = command(&["container", "node-pools", "create", &pool.name, "--cluster", &cluster.name, "--zone", &zone]);
+        let mut words =
+            command(&["container", "node-pools", "create", &pool.name, "--cluster", &cluster.cloud_name, "--zone", &zone]);
         words.extend(machines(plan, group, &pool));
         steps.push(Step { comment: format!("{}, with its `count` and `root_volume`.", group.source("instance")), words });
     }
@@ -56,7 +57,7 @@ pub fn steps(plan: &Plan, cluster: &Cluster) -> Vec<Step> {
 
 /// A network of its own: in the project's default network every other machine would reach the databases, and some projects have none.
 fn network(cluster: &Cluster) -> Vec<Step> {
-    let (name, region) = (cluster.name.as_str(), cluster.region.as_deref().unwrap_or_default());
+    let (name, region) = (cluster.cloud_name.as_str(), cluster.region.as_deref().unwrap_or_default());
     let subnet = ["compute", "networks", "subnets", "create", name, "--network", name, "--region", region, "--range", RANGE];
     vec![
         Step {
@@ -74,15 +75,15 @@ pub fn teardown(plan: &Plan, cluster: &Cluster) -> Vec<Step> {
     vec![
         Step {
             comment: "The cluster with all its machines.".to_owned(),
-            words: command(&["container", "clusters", "delete", &cluster.name, "--zone", &zone, "--quiet"]),
+            words: command(&["container", "clusters", "delete", &cluster.cloud_name, "--zone", &zone, "--quiet"]),
         },
         Step {
             comment: "Its network.".to_owned(),
-            words: command(&["compute", "networks", "subnets", "delete", &cluster.name, "--region", region, "--quiet"]),
+            words: command(&["compute", "networks", "subnets", "delete", &cluster.cloud_name, "--region", region, "--quiet"]),
         },
         Step {
             comment: "The network itself.".to_owned(),
-            words: command(&["compute", "networks", "delete", &cluster.name, "--quiet"]),
+            words: command(&["compute", "networks", "delete", &cluster.cloud_name, "--quiet"]),
         },
         Step {
             comment: "Volumes that are left; an empty list is right.".to_owned(),
@@ -103,7 +104,7 @@ pub fn script(steps: &[Step]) -> String {
 }
 
 /// The zone of the cluster: that of its default pool.
-fn zone(cluster: &Cluster) -> String {
+pub fn zone(cluster: &Cluster) -> String {
     let admin = cluster.groups.iter().find(|group| group.role == ADMIN);
     admin.and_then(|group| group.zones.first()).cloned().unwrap_or_default()
 }

@@ -29,8 +29,10 @@ pub struct Plan {
 /// One Kubernetes cluster. Contenders of one provider and region share it, so that they share a network with each other and with the client.
 #[derive(Debug, Clone)]
 pub struct Cluster {
-    /// Its name.
+    /// Its name in this study.
     pub name: String,
+    /// Its name in the cloud: that of the study, and in a deployment a part of its number, so that no other deployment has it.
+    pub cloud_name: String,
     /// Who makes it.
     pub provider: Provider,
     /// Where it is; `None` where it exists already.
@@ -212,6 +214,20 @@ impl Plan {
         } else {
             Err(planner.problems)
         }
+    }
+}
+
+/// Digits of a deployment's number in the names of its clusters.
+const ID_DIGITS: usize = 6;
+
+impl Plan {
+    /// The plan of one deployment: its clusters have names of their own.
+    #[must_use]
+    pub fn of_deployment(mut self, id: &str) -> Self {
+        for cluster in self.clusters.iter_mut().filter(|cluster| cluster.provider != Provider::Kubernetes) {
+            cluster.cloud_name = format!("{}-{}", cluster.name, &id[..ID_DIGITS.min(id.len())]);
+        }
+        self
     }
 }
 

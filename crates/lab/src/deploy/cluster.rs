@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use perbuck_core::run_record::Deployed;
 use perbuck_core::study::Provider;
+use perbuck_deploy::kubernetes::gke;
 use perbuck_deploy::kubernetes::render::{Create, Rendered};
 use perbuck_deploy::kubernetes::{System, label};
 use perbuck_kubernetes::{Api, ApiError, Context, Kind};
@@ -79,7 +80,7 @@ pub(super) fn make(rendered: &Rendered, root: &Path, progress: &mut dyn Progress
             let file = root.join(format!("deployment-{}.yaml", cluster.name));
             replace(&file, &config.yaml())?;
             let (file, region) = (file.display().to_string(), cluster.region.clone().unwrap_or_default());
-            let there = run(&["get", "cluster", "--name", &cluster.name, "--region", &region]).is_ok();
+            let there = run(&["get", "cluster", "--name", &cluster.cloud_name, "--region", &region]).is_ok();
             if there {
                 // What an interrupted call left out, in the order in which one needs the other; each leaves alone what is there.
                 run(&["utils", "associate-iam-oidc-provider", "-f", &file, "--approve"])?;
@@ -92,7 +93,7 @@ pub(super) fn make(rendered: &Rendered, root: &Path, progress: &mut dyn Progress
             }
             let path = own.display().to_string();
             tool.run(
-                &["utils", "write-kubeconfig", "--cluster", &cluster.name, "--region", &region, "--kubeconfig", &path],
+                &["utils", "write-kubeconfig", "--cluster", &cluster.cloud_name, "--region", &region, "--kubeconfig", &path],
                 None,
                 progress,
                 stop,
@@ -105,6 +106,9 @@ pub(super) fn make(rendered: &Rendered, root: &Path, progress: &mut dyn Progress
                     tool.run(&words, Some(&own), progress, stop)?;
                 }
             }
+            let zone = gke::zone(cluster);
+            let words = ["container", "clusters", "get-credentials", &cluster.cloud_name, "--zone", &zone];
+            tool.run(&words, Some(&own), progress, stop)?;
         }
     }
     Ok(())
@@ -133,19 +137,36 @@ pub(super) fn unmake(rendered: &Rendered, root: &Path, progress: &mut dyn Progre
         Create::Exists => {}
         Create::Eksctl(_) => {
             let region = cluster.region.clone().unwrap_or_default();
-            let asked = tool.run(&["get", "cluster", "--name", &cluster.name, "--region", &region], Some(&own), progress, stop);
-            if is_missing(asked)? {
+            let asked =
+                tool.run(&["get", "cluster", "--name", &cluster.cloud_name, "--region", &region], Some(&own), progress, stop);
+            // The control plane may be missing while the stacks around it are still being made.
+            let stacks = ["utils", "describe-stacks", "--cluster", &cluster.cloud_name, "--region", &region];
+            if is_missing(asked)? && is_missing(tool.run(&stacks, Some(&own), progress, stop))? {
                 progress.line(&format!("{} is not there any more", cluster.name));
                 return crate::folder::remove(&own).map_err(LabError::of_file("remove", &own));
             }
-            let words =
-                ["delete", "cluster", "--name", &cluster.name, "--region", &region, "--wait", "--disable-nodegroup-eviction"];
+            let words = [
+                "delete",
+                "cluster",
+                "--name",
+                &cluster.cloud_name,
+                "--region",
+                &region,
+                "--wait",
+                "--disable-nodegroup-eviction",
+            ];
             tool.run(&words, Some(&own), progress, stop)?;
         }
         Create::Gcloud { down, .. } => {
             for step in down {
                 let words: Vec<&str> = step.words.iter().skip(1).map(String::as_str).collect();
-                is_missing(tool.run(&words, Some(&own), progress, stop))?;
+                let said = tool.run(&words, Some(&own), progress, stop);
+                // Its last step lists volumes that are left.
+                let left = said.as_ref().map(|listed| listed.trim().to_owned()).unwrap_or_default();
+                if !is_missing(said)? && words.contains(&"list") && !left.is_empty() {
+                    let message = format!("volumes of this study are left, and billed:\n{left}");
+                    return Err(LabError::failed(message, "delete them: gcloud compute disks delete NAME"));
+                }
             }
         }
     }
@@ -162,7 +183,15 @@ fn is_missing(asked: Result<String, LabError>) -> Result<bool, LabError> {
         Err(error) if error.kind() == ErrorKind::Interrupted => Err(error),
         Err(error) => {
             let text = error.to_string();
-            let said = ["ResourceNotFoundException", "No cluster found", "NOT_FOUND", "code=404", "Not found"];
+            let said = [
+                "ResourceNotFoundException",
+                "No cluster found",
+                "NOT_FOUND",
+                "code=404",
+                "Not found",
+                "was not found",
+                "no eksctl-managed CloudFormation stacks",
+            ];
             if said.iter().any(|said| text.contains(said)) { Ok(true) } else { Err(error) }
         }
     }
@@ -171,23 +200,32 @@ fn is_missing(asked: Result<String, LabError>) -> Result<bool, LabError> {
 /// Reaches the API server of a cluster.
 ///
 /// # Errors
-/// It does not answer, or is of another version than the study says.
+/// It does not answer.
 pub(super) fn reach<'r>(rendered: &'r Rendered, root: &Path) -> Result<Reached<'r>, LabError> {
     let cluster = &rendered.cluster;
     let own = (cluster.provider != Provider::Kubernetes).then(|| kubeconfig(root, rendered));
     let api = Api::connect(&Context { kubeconfig: own, name: cluster.context.clone() }).map_err(told)?;
     let version = api.server_version().map_err(told)?;
-    let wanted = cluster.kubernetes.trim_start_matches('v');
-    let found = version.trim_start_matches('v');
-    let fits = found == wanted || found.strip_prefix(wanted).is_some_and(|rest| rest.starts_with(['.', '-', '+']));
-    if !fits {
-        let message = format!("the API server of {} is {version}, and the study says Kubernetes {wanted}", cluster.name);
-        return Err(LabError::new(ErrorKind::OtherMachines, message, "correct `deploy.kubernetes`, or use another cluster"));
-    }
     Ok(Reached { rendered, api, version })
 }
 
 impl Reached<'_> {
+    /// Refuses an API server of another version than the study says.
+    ///
+    /// # Errors
+    /// It is.
+    pub(super) fn has_version(&self) -> Result<(), LabError> {
+        let (cluster, version) = (&self.rendered.cluster, &self.version);
+        let wanted = cluster.kubernetes.trim_start_matches('v');
+        let found = version.trim_start_matches('v');
+        let fits = found == wanted || found.strip_prefix(wanted).is_some_and(|rest| rest.starts_with(['.', '-', '+']));
+        if !fits {
+            let message = format!("the API server of {} is {version}, and the study says Kubernetes {wanted}", cluster.name);
+            return Err(LabError::new(ErrorKind::OtherMachines, message, "correct `deploy.kubernetes`, or use another cluster"));
+        }
+        Ok(())
+    }
+
     /// The selector of everything of this study.
     pub(super) fn selector(&self) -> String {
         format!("{}={}", label::STUDY, self.rendered.study)

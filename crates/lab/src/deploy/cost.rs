@@ -279,12 +279,11 @@ fn kind_of(inputs: &Inputs, contender: &Contender, cluster: &Cluster, fee: &Fee)
         _ => None,
     };
     let name = fee.name.to_lowercase();
-    let by_name = if name.contains("control plane") {
-        "control-plane"
-    } else if name.contains("nat") {
-        "nat"
-    } else {
-        ""
+    let has = |wanted: &str| name.split(|c: char| !c.is_alphanumeric()).any(|word| word == wanted);
+    let by_name = match () {
+        () if name.contains("control plane") => "control-plane",
+        () if has("nat") => "nat",
+        () => "",
     };
     by_list().unwrap_or(by_name).to_owned()
 }
@@ -335,7 +334,9 @@ fn volume_of(inputs: &Inputs, contender: &Contender, node: &Node, volume: &Volum
 }
 
 fn bare(node: &Node) -> Node {
-    Node { count: 1, priced: true, volumes: Vec::new(), root_volume: None, ..node.clone() }
+    // What perbuck starts has no commitment, and is no spare capacity.
+    let payment = if let Payment::Own(price) = node.payment { Payment::Own(price) } else { Payment::OnDemand };
+    Node { count: 1, priced: true, volumes: Vec::new(), root_volume: None, payment, ..node.clone() }
 }
 
 fn of_fee(inputs: &Inputs, contender: &Contender, fee: &Fee) -> Option<MicroUsd> {

@@ -2,11 +2,13 @@
 //!
 //! What is removed is found by label and annotation, not by the study as it is now: a contender that was taken out of the study goes, too.
 
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use perbuck_core::study::Provider;
 use perbuck_deploy::kubernetes::label;
 use perbuck_deploy::kubernetes::object::owns_pods;
+use perbuck_deploy::kubernetes::render::Rendered;
 use perbuck_kubernetes::{Found, Kind};
 use perbuck_load::stop::StopToken;
 use serde_json::Value;
@@ -21,6 +23,8 @@ use crate::progress::Progress;
 
 /// How long pods, namespaces and volumes may each take to go.
 const GONE_LIMIT: Duration = Duration::from_secs(900);
+/// How long the API server may be away.
+const ANSWER_LIMIT: Duration = Duration::from_secs(60);
 /// Things that a message names, at most.
 const NAMES_SHOWN: usize = 10;
 
@@ -41,6 +45,8 @@ impl Deployment<'_> {
     }
 
     fn end_all(&mut self, watch: &mut Watch<'_>) -> Result<(), LabError> {
+        self.state.ending = true;
+        self.state.write(&self.root)?;
         let rendered = self.rendered.clone();
         let mut left = None;
         for one in rendered.iter().rev() {
@@ -49,18 +55,17 @@ impl Deployment<'_> {
                 continue;
             }
             let exists = one.cluster.provider == Provider::Kubernetes;
-            let emptied = cluster::reach(one, &self.root).and_then(|reached| {
-                self.saw(&reached)?;
-                self.empty(&reached, watch)
-            });
-            match emptied {
+            match answering(one, &self.root, watch) {
+                Ok(reached) => {
+                    self.saw(&reached)?;
+                    self.empty(&reached, watch)?;
+                }
                 Err(error) if exists || error.kind() == ErrorKind::Interrupted => return Err(error),
-                // A cluster that perbuck makes goes in any case: without nodes nothing ends its pods, and without an answer it is not known.
+                // One that perbuck makes may not have come so far; its tool knows what is there of it.
                 Err(error) => {
                     watch.progress.alert(&format!("{name} is ended as it is: {error}"));
                     left.get_or_insert(error);
                 }
-                Ok(()) => {}
             }
             if !exists {
                 watch.progress.passing(&format!("ending {name}"));
@@ -84,14 +89,19 @@ impl Deployment<'_> {
         for found in all.iter().filter(|found| owns_pods(&found.kind.kind)) {
             remove(reached, found, watch)?;
         }
-        let running = format!("{},{}", reached.selector(), label::COMPONENT);
-        gone("pod", watch, &|| reached.list(("v1", "Pod"), None, &running))?;
+        let within: Vec<&str> =
+            all.iter().filter(|found| found.kind.kind == "Namespace").map(|found| found.name.as_str()).collect();
+        let running = || -> Result<Vec<Value>, LabError> {
+            let lists = within.iter().map(|namespace| reached.list(("v1", "Pod"), Some(namespace), label::COMPONENT));
+            Ok(lists.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect())
+        };
+        gone(reached, "pod", watch, &running)?;
         let owners = || -> Result<Vec<Value>, LabError> {
             let kinds: Vec<&Kind> = all.iter().map(|found| &found.kind).filter(|kind| owns_pods(&kind.kind)).collect();
             let lists = kinds.into_iter().map(|kind| reached.api.list(kind, None, &reached.selector()).map_err(told));
             Ok(lists.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect())
         };
-        gone("object with a finalizer", watch, &owners)?;
+        gone(reached, "object with a finalizer", watch, &owners)?;
         let (last, systems): (Vec<&Found>, Vec<&Found>) =
             all.iter().filter(|found| found.kind.kind == "Namespace").partition(|found| found.name == reached.rendered.namespace);
         for namespaces in [systems, last] {
@@ -102,7 +112,7 @@ impl Deployment<'_> {
                 let each = namespaces.iter().map(|found| reached.api.get(&found.kind, None, &found.name).map_err(told));
                 Ok(each.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect())
             };
-            gone("namespace", watch, &there)?;
+            gone(reached, "namespace", watch, &there)?;
         }
         self.volumes_gone(reached, watch)?;
         let outside = |found: &&Found| found.namespace.is_none() && !["Namespace", "Node"].contains(&found.kind.kind.as_str());
@@ -124,7 +134,7 @@ impl Deployment<'_> {
             let own = |v: &Value| classes.iter().any(|class| name(class) == text(v, &["spec", "storageClassName"]));
             Ok(all.into_iter().filter(own).collect())
         };
-        gone("volume", watch, &volumes)
+        gone(reached, "volume", watch, &volumes)
     }
 
     /// What this deployment applied, by label and annotation.
@@ -140,6 +150,20 @@ impl Deployment<'_> {
     }
 }
 
+/// Reaches a cluster; one that perbuck made may be away for a moment.
+fn answering<'r>(one: &'r Rendered, root: &Path, watch: &mut Watch<'_>) -> Result<Reached<'r>, LabError> {
+    let since = Instant::now();
+    loop {
+        match cluster::reach(one, root) {
+            Err(error) if error.kind() == ErrorKind::Target && since.elapsed() < ANSWER_LIMIT => {
+                watch.progress.passing(&format!("waiting for the API server of {}: {error}", one.cluster.name));
+                pause(watch.stop)?;
+            }
+            other => return other,
+        }
+    }
+}
+
 /// Removes an object; one that is gone already is none.
 fn remove(reached: &Reached<'_>, found: &Found, watch: &mut Watch<'_>) -> Result<(), LabError> {
     if watch.stop.requested() {
@@ -150,7 +174,12 @@ fn remove(reached: &Reached<'_>, found: &Found, watch: &mut Watch<'_>) -> Result
 }
 
 /// Waits until nothing of a list is there any more.
-fn gone(what: &str, watch: &mut Watch<'_>, list: &dyn Fn() -> Result<Vec<Value>, LabError>) -> Result<(), LabError> {
+fn gone(
+    reached: &Reached<'_>,
+    what: &str,
+    watch: &mut Watch<'_>,
+    list: &dyn Fn() -> Result<Vec<Value>, LabError>,
+) -> Result<(), LabError> {
     let since = Instant::now();
     loop {
         let left = list()?;
@@ -162,6 +191,11 @@ fn gone(what: &str, watch: &mut Watch<'_>, list: &dyn Fn() -> Result<Vec<Value>,
         watch.progress.passing(&format!("waiting for the end of {names}"));
         if since.elapsed() > GONE_LIMIT {
             let message = format!("still there after {} min: {names}", GONE_LIMIT.as_secs() / 60);
+            // Without nodes nothing ends pods, and a cluster that perbuck makes goes in any case.
+            if reached.rendered.cluster.provider != Provider::Kubernetes {
+                watch.progress.alert(&format!("{message}; look for volumes with perbuck/study in the cloud's console later"));
+                return Ok(());
+            }
             return Err(LabError::new(ErrorKind::Failed, message, "`kubectl describe` says what holds them"));
         }
         pause(watch.stop)?;

@@ -31,6 +31,9 @@ impl Deployment<'_> {
         let results = self.root.parent().unwrap_or(Path::new("."));
         let mut command = Command::new("/proc/self/exe");
         command.args(["--quiet", "deploy", "down", "--when-expired", "--results"]).arg(results).arg(&self.inputs.name);
+        for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("PERBUCK_")) {
+            command.env_remove(name);
+        }
         // A signal to this process's group, such as Ctrl-C, is none of its own.
         command.process_group(0).stdin(Stdio::null()).stdout(file).stderr(both);
         command.spawn().map(drop).map_err(|e| LabError::failed(format!("cannot start what ends the deployment: {e}"), ""))

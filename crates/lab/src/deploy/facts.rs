@@ -56,6 +56,7 @@ pub(super) fn node(of: &Value) -> DeployedNode {
     DeployedNode {
         name: name(of).to_owned(),
         role: label_of(of, label::ROLE).to_owned(),
+        shared: label_of(of, label::CONTENDER).is_empty(),
         instance: label_of(of, "node.kubernetes.io/instance-type").to_owned(),
         arch: arch(word).unwrap_or(word).to_owned(),
         zone: label_of(of, "topology.kubernetes.io/zone").to_owned(),
@@ -78,6 +79,7 @@ pub(super) fn pod(of: &Value) -> DeployedPod {
     let restarts = statuses.iter().filter_map(|status| status["restartCount"].as_u64()).sum::<u64>();
     DeployedPod {
         name: name(of).to_owned(),
+        uid: text(of, &["metadata", "uid"]).to_owned(),
         role: label_of(of, label::COMPONENT).to_owned(),
         node: text(of, &["spec", "nodeName"]).to_owned(),
         ready: is_ready(of),
@@ -131,8 +133,13 @@ pub(super) fn trouble(pod: &Value) -> Option<String> {
         let all = statuses.iter().flat_map(|statuses| statuses.iter());
         let reasons =
             all.map(|status| (text(status, &["state", "waiting", "reason"]), text(status, &["state", "waiting", "message"])));
+        let ended = statuses.iter().flat_map(|statuses| statuses.iter()).find_map(|status| {
+            let reason = text(status, &["state", "terminated", "reason"]);
+            let code = status["state"]["terminated"]["exitCode"].as_i64().filter(|code| *code != 0)?;
+            Some(format!("it ended with exit code {code}: {reason}"))
+        });
         let bad = reasons.into_iter().find(|(reason, _)| !["", "ContainerCreating", "PodInitializing"].contains(reason));
-        bad.map(|(reason, message)| format!("{reason}: {message}"))
+        ended.or_else(|| bad.map(|(reason, message)| format!("{reason}: {message}")))
     };
     unscheduled.or_else(waiting).map(|why| format!("pod {}: {why}", name(pod)))
 }

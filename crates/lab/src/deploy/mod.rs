@@ -25,16 +25,18 @@ use perbuck_core::study::DeploySpec;
 use perbuck_core::units::MicroUsd;
 use perbuck_deploy::kubernetes::Plan;
 use perbuck_deploy::kubernetes::render::{Rendered, render};
+use perbuck_load::stop::StopToken;
 
 use crate::error::LabError;
 use crate::folder;
 use crate::inputs::{Inputs, read_text};
+use crate::progress::Progress;
 
 pub use cost::{CostItem, InBill, Spent, cost_items, hourly};
 pub use expiry::expired;
 pub use files::{COST_HEADS, SPENT_HEADS, cost_rows, files, spent_rows};
-pub(crate) use run::Driven;
 pub use run::{Consent, Spending, deploys};
+pub(crate) use run::{Driven, consented_to_all};
 pub(crate) use state::STATE_FILE;
 pub use status::Status;
 
@@ -50,6 +52,8 @@ pub struct Deployment<'i> {
     state: state::State,
     // Held until the deployment is dropped: two of one study would make everything twice. `None` for one that only looks.
     lock: Option<File>,
+    /// Whether the process that ends it in time is still to be started.
+    watches: bool,
 }
 
 /// The plan of a study.
@@ -108,8 +112,9 @@ impl<'i> Deployment<'i> {
             let folder = Path::new(&inputs.name).parent().unwrap_or(Path::new(""));
             read_text("the operator's kinds", &folder.join(&file.value))
         });
+        let plan = plan.of_deployment(&state.id);
         let rendered = render(&plan);
-        Ok(Self { inputs, plan, rendered, crds: crds.transpose()?, root, state, lock })
+        Ok(Self { inputs, plan, rendered, crds: crds.transpose()?, root, state, lock, watches: false })
     }
 
     /// What it makes, with what each costs.
@@ -136,13 +141,38 @@ pub(crate) fn is_up(inputs: &Inputs, results: &Path) -> Result<bool, LabError> {
     Ok(state::State::read(&results.join(&inputs.study.name))?.is_some_and(|state| state.is_up()))
 }
 
+/// Takes down what an interrupted command was taking down.
+///
+/// # Errors
+/// What [`Deployment::down`] fails by.
+pub(crate) fn finish(inputs: &Inputs, results: &Path, progress: &mut dyn Progress, stop: &StopToken) -> Result<(), LabError> {
+    let root = results.join(&inputs.study.name);
+    match state::State::read(&root)? {
+        Some(state) if state.is_up() && state.ending => Deployment::open(inputs, results)?.down(progress, stop),
+        _ => Ok(()),
+    }
+}
+
+/// Whether a study was deployed from this folder of results.
+///
+/// # Errors
+/// A state that cannot be read.
+pub fn is_known(inputs: &Inputs, results: &Path) -> Result<bool, LabError> {
+    Ok(state::State::read(&results.join(&inputs.study.name))?.is_some())
+}
+
 /// What the clusters of a study have cost until now, in words.
 ///
 /// # Errors
 /// What [`Deployment::open`] fails by.
 pub(crate) fn spent_text(inputs: &Inputs, results: &Path) -> Result<String, LabError> {
     let spent = Deployment::seen(inputs, results)?.spent();
-    Ok(format!("this study's clusters cost {} until now", total(&spent)))
+    Ok(format!("this study's clusters cost {}{} until now", total(&spent), but(&spent)))
+}
+
+/// What a sum leaves out, in words.
+pub fn but(spent: &[Spent]) -> &'static str {
+    if spent.iter().any(|one| one.cost.is_none()) { ", without what has no price," } else { "" }
 }
 
 /// The sum of what was spent, of what has a price.

@@ -19,15 +19,18 @@ use perbuck_load::stop::StopToken;
 use serde_json::Value;
 
 use super::cluster::{Reached, kind, reach, told};
-use super::facts::{name, text, trouble};
+use super::facts::{is_ready, name, text, trouble};
+use super::status::Status;
 use super::up::pause;
-use super::{Deployment, cost, hourly, now_unix_s};
+use super::{Deployment, cost, hourly, now_unix_s, plan};
 use crate::error::{ErrorKind, LabError};
 use crate::estimate::Estimate;
 use crate::fleet::{AgentAddress, FleetOptions};
 use crate::inputs::Inputs;
 use crate::progress::{Progress, clock_text};
 use crate::run::RunOptions;
+use perbuck_core::compare::deployed_otherwise;
+use perbuck_deploy::kubernetes::render::render;
 
 /// Asks the user whether to spend money; the text says how much.
 pub type Consent = fn(&str) -> io::Result<bool>;
@@ -60,7 +63,7 @@ impl<'i> Driven<'i> {
     /// # Errors
     /// What [`Deployment::up`] fails by; a cluster that is not as billed; an address that cannot be reached; no consent.
     pub(crate) fn of(
-        inputs: &'i Inputs,
+        (inputs, share): (&'i Inputs, &str),
         options: &RunOptions,
         progress: &mut dyn Progress,
         stop: &StopToken,
@@ -68,17 +71,22 @@ impl<'i> Driven<'i> {
         let mut deployment = Deployment::open(inputs, &options.results)?;
         let by_hand = deployment.is_up() && deployment.state.by_hand;
         let sweep = &inputs.study.sweep;
-        if by_hand && (sweep.deployments > 1 || sweep.one_by_one) {
+        if by_hand && options.deployment.is_none() && (sweep.deployments > 1 || sweep.one_by_one) {
             let message = "the clusters are up by `perbuck deploy up`, and this study makes them again between its trials";
             return Err(LabError::refused(message, "take them down first: perbuck deploy down"));
         }
+        // Clusters that served another share of the run are no fresh ones for this.
+        if deployment.is_up() && !by_hand && deployment.state.share.as_deref() != Some(share) {
+            deployment.down(progress, stop)?;
+        }
         deployment.begin(&options.spending)?;
+        deployment.state.share = Some(share.to_owned());
         deployment.up(progress, stop)?;
         let brought = deployment.as_billed().and_then(|()| deployment.reachable());
         let brought = brought.and_then(|found| found.hosts().iter().try_for_each(|host| answers(host, stop)).map(|()| found));
         let reachable = brought.map_err(|error| deployment.still_up(error))?;
         let fleet = reachable.fleet.or_else(|| options.fleet.clone());
-        let driven = driven(inputs, &reachable.targets, reachable.passwords)?;
+        let driven = driven(inputs, &reachable.targets, reachable.passwords).map_err(|error| deployment.still_up(error))?;
         Ok(Self { deployment, inputs: driven, options: RunOptions { fleet, ..options.clone() }, by_hand })
     }
 
@@ -109,20 +117,18 @@ impl Deployment<'_> {
     /// # Errors
     /// The user says no, or cannot be asked.
     pub fn begin(&mut self, spending: &Spending) -> Result<(), LabError> {
-        if let Some(ask) = spending.consent.filter(|_| !self.is_up()) {
-            match ask(&format!("{}; deploy?", self.cost_text())) {
-                Ok(true) => {}
-                Ok(false) => return Err(LabError::refused("nothing was deployed", "answer y, or give --yes")),
-                Err(e) => return Err(LabError::usage(format!("cannot ask whether to deploy: {e}"), "give --yes")),
-            }
+        if !self.is_up() {
+            consented(spending, &self.cost_text())?;
         }
         if !self.is_up() {
             self.state.renew()?;
+            // Its clusters have names of their own.
+            self.plan = plan(self.inputs)?.of_deployment(&self.state.id);
+            self.rendered = render(&self.plan);
         }
         if let Some(ttl_s) = spending.ttl_s {
             self.state.expires_unix_s = Some(now_unix_s().saturating_add(ttl_s));
-            self.state.write(&self.root)?;
-            self.watch_expiry()?;
+            self.watches = true;
         }
         Ok(())
     }
@@ -138,6 +144,30 @@ impl Deployment<'_> {
     /// A cluster that does not answer, or a pod without an address.
     pub fn targets(&self) -> Result<BTreeMap<String, String>, LabError> {
         Ok(self.reachable()?.targets)
+    }
+}
+
+/// Asks once for a whole run, whose contenders may be up one after the other.
+///
+/// # Errors
+/// The user says no, or cannot be asked.
+pub(crate) fn consented_to_all(inputs: &Inputs, options: &RunOptions) -> Result<(), LabError> {
+    let text = if inputs.study.sweep.one_by_one {
+        let own = inputs.study.contenders.iter().filter(|c| c.control_of.is_none());
+        let texts = own.map(|c| Ok(Deployment::seen(&inputs.alone(&c.name)?, &options.results)?.cost_text()));
+        format!("one after the other: {}", texts.collect::<Result<Vec<_>, LabError>>()?.join("; "))
+    } else {
+        Deployment::seen(inputs, &options.results)?.cost_text()
+    };
+    consented(&options.spending, &text)
+}
+
+fn consented(spending: &Spending, text: &str) -> Result<(), LabError> {
+    let Some(ask) = spending.consent else { return Ok(()) };
+    match ask(&format!("{text}; deploy?")) {
+        Ok(true) => Ok(()),
+        Ok(false) => Err(LabError::refused("nothing was deployed", "answer y, or give --yes")),
+        Err(e) => Err(LabError::usage(format!("cannot ask whether to deploy: {e}"), "give --yes")),
     }
 }
 
@@ -201,9 +231,14 @@ impl Deployment<'_> {
 
     /// Refuses trials on a cluster that is not what the study bills.
     pub(super) fn as_billed(&mut self) -> Result<(), LabError> {
+        let study = &self.inputs.study;
         let all = self.status()?;
-        let differs: Vec<String> =
-            all.iter().flat_map(|s| s.differences.iter().map(move |text| format!("{}: {text}", s.contender))).collect();
+        // A pod that started again before the trials disturbs none of them.
+        let of = |s: &Status| -> Vec<String> {
+            let differs = deployed_otherwise(study, &s.contender, &s.deployed).into_iter();
+            differs.map(|text| format!("{}: {text}", s.contender)).collect()
+        };
+        let differs: Vec<String> = all.iter().flat_map(of).collect();
         if differs.is_empty() || self.inputs.study.notional {
             return Ok(());
         }
@@ -223,10 +258,14 @@ impl Deployment<'_> {
     }
 
     /// Whether pods of a contender moved, or started again, since a look at it.
-    pub(crate) fn changed(&self, contender: &str, before: Option<&Deployed>) -> Result<Option<Flag>, LabError> {
-        let Some((before, after)) = before.zip(self.look(contender)?) else { return Ok(None) };
-        let changes = deployed_changes(before, &after);
-        Ok((!changes.is_empty()).then_some(Flag::PodsChanged { changes }))
+    pub(crate) fn changed(&self, contender: &str, before: Option<&Deployed>) -> Option<Flag> {
+        let before = before?;
+        let changes = match self.look(contender) {
+            Ok(after) => after.map(|after| deployed_changes(before, &after)).unwrap_or_default(),
+            // What was measured stays.
+            Err(error) => vec![format!("its pods could not be read after the trial: {error}")],
+        };
+        (!changes.is_empty()).then_some(Flag::PodsChanged { changes })
     }
 
     /// The addresses of what is up, read from its pods.
@@ -290,10 +329,14 @@ impl Reached<'_> {
         }
         let mut pods = self.list(("v1", "Pod"), Some(namespace), &selector)?;
         pods.sort_by(|a, b| name(a).cmp(name(b)));
-        let found: Vec<String> =
-            pods.iter().map(|pod| text(pod, &["status", "podIP"]).to_owned()).filter(|host| !host.is_empty()).collect();
+        let found: Vec<String> = pods
+            .iter()
+            .filter(|pod| is_ready(pod))
+            .map(|pod| text(pod, &["status", "podIP"]).to_owned())
+            .filter(|host| !host.is_empty())
+            .collect();
         if found.is_empty() {
-            let message = format!("no pod of {component} in {namespace} has an address");
+            let message = format!("no ready pod of {component} in {namespace} has an address");
             return Err(LabError::new(ErrorKind::Target, message, "see what is there: perbuck deploy status"));
         }
         // An IPv6 address stands in brackets before a port.

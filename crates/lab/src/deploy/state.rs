@@ -5,7 +5,7 @@ use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
 
 use perbuck_core::run_record::Deployed;
-use perbuck_deploy::kubernetes::Plan;
+use perbuck_deploy::kubernetes::{Cluster, Plan};
 use perbuck_fleet::Token;
 use serde::{Deserialize, Serialize};
 
@@ -32,6 +32,12 @@ pub(crate) struct State {
     /// When it is to end by itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) expires_unix_s: Option<u64>,
+    /// Whether it is being taken down: what is there then is no whole deployment any more.
+    #[serde(default)]
+    pub(super) ending: bool,
+    /// For which share of a run it was brought up, where a run has several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) share: Option<String>,
     /// Whether `deploy up` brought it up, so that only `deploy down` takes it down.
     #[serde(default)]
     pub(super) by_hand: bool,
@@ -50,6 +56,8 @@ pub(super) struct ClusterState(pub(super) Vec<Period>);
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Period {
+    /// Who makes it, and where.
+    pub(super) at: String,
     /// When its making began.
     pub(super) from_unix_s: u64,
     /// When nothing of the study was there any more.
@@ -99,7 +107,16 @@ impl State {
     /// The system gives no random bytes.
     pub(super) fn new(now: u64) -> Result<Self, LabError> {
         let (clusters, seen) = Default::default();
-        Ok(Self { id: id()?, began_unix_s: now, expires_unix_s: None, by_hand: false, clusters, seen })
+        Ok(Self {
+            id: id()?,
+            began_unix_s: now,
+            expires_unix_s: None,
+            ending: false,
+            share: None,
+            by_hand: false,
+            clusters,
+            seen,
+        })
     }
 
     /// Begins again after all of it had ended. What was seen before still counts.
@@ -107,7 +124,8 @@ impl State {
     /// # Errors
     /// The system gives no random bytes.
     pub(super) fn renew(&mut self) -> Result<(), LabError> {
-        (self.id, self.expires_unix_s, self.by_hand) = (id()?, None, false);
+        (self.id, self.expires_unix_s) = (id()?, None);
+        (self.ending, self.share, self.by_hand) = (false, None, false);
         Ok(())
     }
 
@@ -139,10 +157,11 @@ impl State {
 
     /// Notes what was seen of a contender now; `made` says whether perbuck made its cluster. What was there before and is not any more has gone in between; it is counted until now.
     pub(super) fn saw(&mut self, (cluster, contender): (&str, &str), deployed: &Deployed, (made, now): (bool, u64)) {
-        let client = |role: &str| if role == perbuck_deploy::kubernetes::plan::CLIENT { "" } else { contender }.to_owned();
+        // Machines of a client that drives all contenders are seen with each of them.
+        let own = |shared: bool| if shared { "" } else { contender }.to_owned();
         let nodes = deployed.nodes.iter().map(|node| {
             let what = What::Node(node.instance.clone());
-            (format!("{cluster}/node/{}", node.name), client(&node.role), node.role.clone(), what, node.created_unix_s)
+            (format!("{cluster}/node/{}", node.name), own(node.shared), node.role.clone(), what, node.created_unix_s)
         });
         let volumes = deployed.volumes.iter().map(|volume| {
             let key = format!("{cluster}/volume/{contender}/{}", volume.claim);
@@ -150,7 +169,11 @@ impl State {
         });
         let now_there: Vec<_> = nodes.chain(volumes).collect();
         let prefix = format!("{cluster}/");
-        for (key, seen) in self.seen.iter_mut().filter(|(key, seen)| key.starts_with(&prefix) && seen.contender == contender) {
+        for (key, seen) in self
+            .seen
+            .iter_mut()
+            .filter(|(key, seen)| key.starts_with(&prefix) && [contender, ""].contains(&seen.contender.as_str()))
+        {
             if !seen.gone && !now_there.iter().any(|(there, ..)| there == key) {
                 (seen.gone, seen.to_unix_s) = (true, now);
             }
@@ -185,10 +208,19 @@ impl State {
         self.clusters.values().any(ClusterState::is_up)
     }
 
-    /// Whether it is of these clusters.
+    /// Whether what is up are these clusters, made by the same provider in the same region.
     pub(super) fn is_of(&self, plan: &Plan) -> bool {
-        self.clusters.keys().all(|name| plan.clusters.iter().any(|cluster| &cluster.name == name))
+        let up = self.clusters.iter().filter(|(_, state)| state.is_up());
+        let is_there = |name: &str, at: &str| plan.clusters.iter().any(|c| c.name == name && where_it_is(c) == at);
+        up.into_iter().all(|(name, state)| state.0.last().is_none_or(|period| is_there(name, &period.at)))
     }
+}
+
+/// Who makes a cluster, and where; of one that exists its context.
+pub(super) fn where_it_is(cluster: &Cluster) -> String {
+    let of = cluster.region.as_deref().or(cluster.context.as_deref()).unwrap_or("the current context");
+    let zone = cluster.named_zones.first().map_or(String::new(), |zone| format!(" {zone}"));
+    format!("{} {of}{zone}", cluster.provider.word())
 }
 
 /// A number that tells a deployment from every other one.

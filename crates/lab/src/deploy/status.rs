@@ -1,6 +1,6 @@
 //! What is there of a deployment, and how it differs from the study's bill.
 
-use perbuck_core::compare::deployed_otherwise;
+use perbuck_core::compare::{deployed_otherwise, deployed_restarts};
 use perbuck_core::run_record::Deployed;
 
 use super::Deployment;
@@ -34,7 +34,9 @@ impl Deployment<'_> {
             let reached = cluster::reach(one, &self.root)?;
             for system in &one.cluster.systems {
                 let deployed = reached.deployed(system)?;
-                let differences = deployed_otherwise(&self.inputs.study, &system.contender, &deployed);
+                let mut differences = deployed_otherwise(&self.inputs.study, &system.contender, &deployed);
+                let restarts = deployed_restarts(&deployed);
+                differences.extend(restarts);
                 found.push(Status { contender: system.contender.clone(), deployed, differences });
             }
             self.saw(&reached)?;

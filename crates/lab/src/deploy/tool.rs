@@ -2,13 +2,14 @@
 
 use std::ffi::OsStr;
 use std::io::{BufRead, BufReader, Read};
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use nix::sys::signal::{Signal, kill};
+use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 use perbuck_load::stop::StopToken;
 
@@ -83,15 +84,15 @@ impl Tool {
     ) -> Result<String, LabError> {
         let mut command = self.command(words);
         command.envs(kubeconfig.map(|path| ("KUBECONFIG", path)));
-        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        // Its own group, so that all of it is ended, and a signal from the terminal reaches perbuck alone.
+        command.process_group(0).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().map_err(|e| self.failed(&e.to_string()))?;
         let (sender, lines) = channel();
         let output = child.stdout.take().map(|out| thread::spawn(move || read_all(out)));
         let reader = child.stderr.take().map(|err| thread::spawn(move || send_lines(err, &sender)));
-        let last = self.watched(&mut child, &lines, progress, stop);
+        let last = self.watched(&mut child, &lines, progress, stop)?;
         let output = output.and_then(|thread| thread.join().ok()).unwrap_or_default();
         drop(reader.map(thread::JoinHandle::join));
-        let last = last?;
         let status = child.wait().map_err(|e| self.failed(&e.to_string()))?;
         if status.success() {
             return Ok(output);
@@ -138,7 +139,7 @@ fn end(child: &mut Child) {
     let since = Instant::now();
     if let Ok(pid) = i32::try_from(child.id()) {
         // One that is gone already needs no signal.
-        let _ = kill(Pid::from_raw(pid), Signal::SIGTERM);
+        let _ = killpg(Pid::from_raw(pid), Signal::SIGTERM);
     }
     while since.elapsed() < GRACE {
         if !matches!(child.try_wait(), Ok(None)) {
@@ -146,7 +147,9 @@ fn end(child: &mut Child) {
         }
         thread::sleep(POLL);
     }
-    let _ = child.kill();
+    if let Ok(pid) = i32::try_from(child.id()) {
+        let _ = killpg(Pid::from_raw(pid), Signal::SIGKILL);
+    }
     let _ = child.wait();
 }
 

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use perbuck_core::study::Provider;
+use perbuck_deploy::kubernetes::System;
 use perbuck_deploy::kubernetes::render::{AGENT, Agents, Layer, Rendered};
-use perbuck_deploy::kubernetes::{Component, System};
 use perbuck_fleet::Token;
 use perbuck_kubernetes::{Api, Change};
 use perbuck_load::stop::StopToken;
@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use super::cluster::{ID, MANAGER, Reached, kind, told};
 use super::facts::{is_ready, name, text, trouble, warning};
-use super::state::Period;
+use super::state::{Period, where_it_is};
 use super::{Deployment, claim, cluster, now_unix_s};
 use crate::error::{ErrorKind, LabError};
 use crate::progress::Progress;
@@ -49,12 +49,18 @@ impl Deployment<'_> {
         for one in &rendered {
             if one.cluster.provider == Provider::Kubernetes {
                 // A refusal leaves no deployment that `down` would have to end.
-                self.is_ours(&cluster::reach(one, &self.root)?)?;
+                let reached = cluster::reach(one, &self.root)?;
+                reached.has_version().and_then(|()| self.is_ours(&reached))?;
             }
             self.note(one)?;
+        }
+        if std::mem::take(&mut self.watches) {
+            self.watch_expiry()?;
+        }
+        for one in &rendered {
             cluster::make(one, &self.root, progress, stop)?;
-            let reached = self.reached(one, stop)?;
-            self.is_ours(&reached)?;
+            let reached = self.reached(one, progress, stop)?;
+            reached.has_version().and_then(|()| self.is_ours(&reached))?;
             if one.cluster.provider == Provider::Kubernetes {
                 claim::claim(&reached, &self.state.id, progress)?;
             }
@@ -72,7 +78,7 @@ impl Deployment<'_> {
     }
 
     /// Reaches a cluster. The API server of one that was just made may be away while its control plane grows.
-    fn reached<'r>(&self, one: &'r Rendered, stop: &StopToken) -> Result<Reached<'r>, LabError> {
+    fn reached<'r>(&self, one: &'r Rendered, progress: &mut dyn Progress, stop: &StopToken) -> Result<Reached<'r>, LabError> {
         let since = Instant::now();
         loop {
             match cluster::reach(one, &self.root) {
@@ -81,6 +87,7 @@ impl Deployment<'_> {
                         && error.kind() == ErrorKind::Target
                         && since.elapsed() < API_LIMIT =>
                 {
+                    progress.passing(&format!("waiting for the API server of {}: {error}", one.cluster.name));
                     pause(stop)?;
                 }
                 other => return other,
@@ -92,7 +99,7 @@ impl Deployment<'_> {
     fn note(&mut self, rendered: &Rendered) -> Result<(), LabError> {
         let state = self.state.clusters.entry(rendered.cluster.name.clone()).or_default();
         if !state.is_up() {
-            state.0.push(Period { from_unix_s: now_unix_s(), to_unix_s: None });
+            state.0.push(Period { at: where_it_is(&rendered.cluster), from_unix_s: now_unix_s(), to_unix_s: None });
         }
         self.state.write(&self.root)
     }
@@ -129,6 +136,9 @@ impl Deployment<'_> {
         for object in &layer.objects {
             if stop.requested() {
                 return Err(LabError::interrupted());
+            }
+            if object.kind() == "Job" {
+                remove_failed(reached, object, stop)?;
             }
             let mut json = object.value.json();
             json["metadata"]["annotations"][ID] = json!(self.state.id);
@@ -202,6 +212,25 @@ impl Deployment<'_> {
 
 fn text_of<'v>(of: &'v Value, key: &str) -> &'v str {
     text(of, &[key])
+}
+
+/// Removes a job of which a pod has failed: it would not be made again.
+fn remove_failed(reached: &Reached<'_>, object: &perbuck_deploy::kubernetes::Object, stop: &StopToken) -> Result<(), LabError> {
+    let of = kind("batch/v1", "Job");
+    let read = || reached.api.get(&of, object.namespace(), object.name()).map_err(told);
+    if read()?.is_none_or(|job| job["status"]["failed"].as_u64().unwrap_or(0) == 0) {
+        return Ok(());
+    }
+    reached.api.delete(&of, object.namespace(), object.name()).map_err(told)?;
+    let since = Instant::now();
+    while read()?.is_some() {
+        pause(stop)?;
+        if since.elapsed() > KIND_LIMIT {
+            let message = format!("the failed job {} is still there after {} s", object.name(), KIND_LIMIT.as_secs());
+            return Err(LabError::new(ErrorKind::Target, message, "give the same command again"));
+        }
+    }
+    Ok(())
 }
 
 fn is_established(crd: &Value) -> bool {
@@ -294,8 +323,7 @@ struct Waited {
 fn waited_for(reached: &Reached<'_>) -> Vec<Waited> {
     let cluster = &reached.rendered.cluster;
     let of = |system: &System| -> Vec<(&'static str, u32)> {
-        let parts = cluster.groups_of(system).filter(|(component, _)| *component != Component::Monitor);
-        parts.map(|(component, group)| (component.role(), group.count)).collect()
+        cluster.groups_of(system).map(|(component, group)| (component.role(), group.count)).collect()
     };
     let of_system = |system: &System| Waited {
         of: format!("{} ", system.contender),

@@ -152,6 +152,7 @@ impl Planner<'_> {
         let (groups, systems, zones) = Default::default();
         let named_zones = spec.zones.iter().map(|zone| zone.value.clone()).collect();
         self.clusters.push(Cluster {
+            cloud_name: name.clone(),
             name,
             provider: spec.provider,
             region,
