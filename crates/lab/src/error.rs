@@ -154,6 +154,11 @@ impl LabError {
         if self.help.is_empty() { Self { help: help.to_owned(), cause: None, ..self } } else { self }
     }
 
+    /// The same with this way out, too.
+    pub(crate) fn and_help(self, help: &str) -> Self {
+        if self.help.is_empty() { self.or_help(help) } else { Self { help: format!("{}; {help}", self.help), ..self } }
+    }
+
     /// The same with something else that is known of it.
     pub(crate) fn and_also(self, known: &str) -> Self {
         Self { message: format!("{}; {known}", self.message), ..self }

@@ -268,7 +268,7 @@ impl Deployment<'_> {
         let (an_hour, _) = hourly(self.inputs, &self.costs());
         let help =
             format!("the clusters are up, at {an_hour} an hour: the same command goes on, `perbuck deploy down` ends them");
-        self.explain(error).or_help(&help)
+        self.explain(error).and_help(&help)
     }
 }
 
