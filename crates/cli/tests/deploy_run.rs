@@ -7,6 +7,7 @@
 mod common;
 
 use std::io::Write;
+use std::process::Child;
 
 use common::kubernetes::{
     CLIENT, desk, items, kubectl, kubectl_on, labelled, no_node_is_marked, node, nothing_is_left, rig, start, study,
@@ -61,6 +62,16 @@ fn records_tell_the_cluster(desk: &Desk, count: usize) {
         assert_eq!(record.agents.len(), 2, "the agents of the Job apply the load");
         assert!(record.target.address.contains("127.0."), "{}", record.target.address);
     }
+}
+
+/// A run of which the first trial runs.
+fn measuring(desk: &Desk) -> Child {
+    let mut run = start(desk, &RUN, "said");
+    wait_until("the first trial runs", || {
+        assert!(run.try_wait().unwrap().is_none(), "{}", said(desk));
+        std::fs::read_to_string(desk.path("results/kw/live.jsonl")).is_ok_and(|text| text.contains("\"second\""))
+    });
+    run
 }
 
 #[test]
@@ -126,10 +137,7 @@ fn a_run_that_is_killed_in_each_step_goes_on_with_the_same_command() {
 fn an_interrupted_run_says_that_the_clusters_are_up_and_what_they_cost() {
     let (desk, _containers) = site();
     desk.write("s.toml", &own_study(&[("duration = \"2s\"", "duration = \"60s\"")]));
-    let mut run = start(&desk, &RUN, "said");
-    wait_until("the first trial runs", || {
-        std::fs::read_to_string(desk.path("results/kw/live.jsonl")).is_ok_and(|text| text.contains("\"second\""))
-    });
+    let mut run = measuring(&desk);
     signal(&run, "INT");
     assert_eq!(run.wait().unwrap().code(), Some(130), "{}", said(&desk));
     assert!(said(&desk).contains("the clusters are up, at $"), "{}", said(&desk));
@@ -149,15 +157,14 @@ fn an_agent_of_another_build_is_refused_and_a_lost_one_is_told_with_its_pod() {
     containers.agent_is("client-1", Some(&copy));
     let refused = desk.perbuck(&RUN);
     assert!(refused.code == Some(3) && refused.err.contains("it is another build of perbuck"), "{refused:#?}");
-    assert!(refused.err.contains("the clusters are up, at $"), "{refused:#?}");
+    assert!(
+        refused.err.contains("copy the program of this machine") && refused.err.contains("the clusters are up, at $"),
+        "{refused:#?}"
+    );
     containers.agent_is("client-1", None);
     containers.kill("client-1");
     desk.good(&DOWN);
-    let mut run = start(&desk, &RUN, "said");
-    wait_until("the first trial runs", || {
-        assert!(run.try_wait().unwrap().is_none(), "{}", said(&desk));
-        std::fs::read_to_string(desk.path("results/kw/live.jsonl")).is_ok_and(|text| text.contains("\"second\""))
-    });
+    let mut run = measuring(&desk);
     let pod =
         items("pods -n perbuck-kw").iter().map(|p| common::kubernetes::name(p).to_owned()).find(|n| n.starts_with("client-1"));
     rig(&["exit-pod", "perbuck-kw", &pod.clone().unwrap(), "137"]);

@@ -148,7 +148,7 @@ impl Inner {
         let start = self.folder.path().join(format!("{uid}.sql"));
         let sql = format!(
             "CREATE USER IF NOT EXISTS root@'%' IDENTIFIED BY '{password}';\nGRANT ALL ON *.* TO root@'%' WITH GRANT OPTION;\n\
-             CREATE DATABASE IF NOT EXISTS perbuck;\n"
+             DROP USER IF EXISTS root@'127.0.0.1';\nCREATE DATABASE IF NOT EXISTS perbuck;\n"
         );
         fs::write(&start, sql).ok()?;
         let words = [
