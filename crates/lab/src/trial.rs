@@ -7,8 +7,8 @@ use perbuck_core::load_model::LoadModel;
 use perbuck_core::metric::{Metric, RecordedMetric};
 use perbuck_core::plan::{self, TrialKey};
 use perbuck_core::run_record::{
-    AgentRecord, BootTime, DataSize, Flag, Health, HistogramRecord, HostRecord, Interval, LoadRecord, Prewarmed, RECORD_SCHEMA,
-    RunRecord, TargetRecord, WorkloadRecord,
+    AgentRecord, BootTime, DataSize, Deployed, Distance, Flag, Health, HistogramRecord, HostRecord, Interval, LoadRecord,
+    Prewarmed, RECORD_SCHEMA, RunRecord, TargetRecord, WorkloadRecord,
 };
 use perbuck_core::study::Study;
 use perbuck_core::units::total;
@@ -157,6 +157,16 @@ pub(crate) fn run(
     run_watched(context, task, stop, &mut Seconds(second)).map(|(record, _)| record).map_err(failed)
 }
 
+/// How far the servers are from this process, where it applies the load.
+fn distance_of(context: &Context<'_>, task: &Task<'_>) -> Result<Option<Distance>, LabError> {
+    if context.fleet.is_none() { distance::measured(task.stage) } else { Ok(None) }
+}
+
+/// What runs on the cluster of the trial's contender; `None` where perbuck deployed none.
+fn deployed(context: &Context<'_>, task: &Task<'_>) -> Result<Option<Deployed>, LabError> {
+    context.deployment.map_or(Ok(None), |of| of.look(&task.key.contender))
+}
+
 /// Runs a trial that is observed; returns its record and what the record does not hold.
 ///
 /// # Errors
@@ -170,8 +180,7 @@ pub fn run_watched(
     let spec = task.spec.clone();
     let facts = task.stage.server.facts()?;
     task.stage.has_transactions(&facts)?;
-    let distance = if context.fleet.is_none() { distance::measured(task.stage)? } else { None };
-    let deployed = context.deployment.map_or(Ok(None), |of| of.look(&task.key.contender))?;
+    let (distance, deployed) = (distance_of(context, &task)?, deployed(context, &task)?);
     let before = task.stage.server.counters()?;
     let work_before = task.stage.server.work()?;
     let text_before = task.stage.server.text_fallbacks();
@@ -201,14 +210,8 @@ pub fn run_watched(
     flags.extend(flags::cluster_changed(&changes).into_iter().chain(flags::uneven_servers(&changes)));
     flags.extend(context.deployment.and_then(|of| of.changed(&task.key.contender, deployed.as_ref())));
     let (observed, build) = (task.stage.observed(&facts, context.host), task.stage.has_build(&facts)?);
-    let target = TargetRecord {
-        work: Some(work),
-        observed,
-        build,
-        distance,
-        deployed,
-        ..target_record(task.stage, &facts, changes, server_cpu_ns)
-    };
+    let of_target = target_record(task.stage, &facts, changes, server_cpu_ns);
+    let target = TargetRecord { work: Some(work), observed, build, distance, deployed, ..of_target };
     let record = RunRecord {
         schema: RECORD_SCHEMA,
         perbuck: env!("CARGO_PKG_VERSION").to_owned(),

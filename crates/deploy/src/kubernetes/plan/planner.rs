@@ -86,6 +86,21 @@ impl Planner<'_> {
         cluster.systems.push(system);
     }
 
+    /// What the cluster of a contender cannot be without, and what it must not have.
+    fn cluster_keys(&mut self, spec: &DeploySpec) {
+        let own = spec.provider != Provider::Kubernetes;
+        if own && spec.context.is_some() {
+            let message = format!("`deploy.context` names a cluster that exists, and `{}` makes one", spec.provider.word());
+            self.problem(spec.line, message, "leave out `context`, or use `provider = \"kubernetes\"`");
+        }
+        if spec.kubernetes.is_none() {
+            self.problem(spec.line, "`deploy` says no version of Kubernetes", "add `kubernetes = \"1.33\"`");
+        }
+        if own && spec.zones.is_empty() {
+            self.problem(spec.line, "`deploy` names no zone", "add `zones = [\"us-east-1a\"]`; a study is best in one");
+        }
+    }
+
     /// The position of the contender's cluster, which is made where it is the first of its provider and region.
     fn cluster(&mut self, contender: &Contender, spec: &DeploySpec, kind: Kind) -> Option<usize> {
         let own = spec.provider != Provider::Kubernetes;
@@ -98,16 +113,7 @@ impl Planner<'_> {
             );
             return None;
         }
-        if own && spec.context.is_some() {
-            let message = format!("`deploy.context` names a cluster that exists, and `{}` makes one", spec.provider.word());
-            self.problem(spec.line, message, "leave out `context`, or use `provider = \"kubernetes\"`");
-        }
-        if spec.kubernetes.is_none() {
-            self.problem(spec.line, "`deploy` says no version of Kubernetes", "add `kubernetes = \"1.33\"`");
-        }
-        if own && spec.zones.is_empty() {
-            self.problem(spec.line, "`deploy` names no zone", "add `zones = [\"us-east-1a\"]`; a study is best in one");
-        }
+        self.cluster_keys(spec);
         let context = spec.context.as_ref().map(|context| context.value.clone());
         let kubernetes = spec.kubernetes.as_ref().map(|v| v.value.clone()).unwrap_or_default();
         let operator = kind.has_operator().then(|| spec.operator.as_ref().map(|v| v.value.clone()));
