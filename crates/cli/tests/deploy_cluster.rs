@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use common::kubernetes::{
     CLIENT, CONTENDER, ROLE, STUDY, X86, desk, items, kubectl, kubectl_on, labelled, no_node_is_marked, node, node_in, nodes,
-    nothing_is_left, ready_pods, rig, shape, start, study, versions,
+    nothing_is_left, ready_pods, rig, same_shape, shape, start, study, versions,
 };
 use common::{Desk, processes_of, signal, wait_until};
 use serde_json::json;
@@ -36,7 +36,7 @@ fn up_again_changes_nothing_status_is_as_billed_and_down_leaves_nothing() {
     assert!(before.len() > 12, "{before:?}");
     desk.good(&["deploy", "up", "s.toml", "--yes"]);
     assert_eq!(versions("kw"), before);
-    assert_eq!(shape("kw"), shape_before);
+    same_shape(&shape("kw"), &shape_before, "after a second up");
     // What is up is paid for already, so nobody is asked.
     desk.good(&["deploy", "up", "s.toml"]);
     let status = desk.good(&["deploy", "status", "s.toml"]).out;
@@ -114,7 +114,7 @@ fn killed(desk: &Desk, lane: u32, name: &str) -> u32 {
         let there = labelled(name).len();
         desk.good(&up);
         ready_pods(&format!("perbuck-{name}"), 2);
-        assert_eq!(shape(name), whole, "{of}");
+        same_shape(&shape(name), &whole, &of);
         let status = desk.good(&["deploy", "status", &file]).out;
         assert_eq!(status.matches("as billed").count(), 2, "{of}: {status}");
         desk.good(&down);
@@ -249,7 +249,12 @@ fn a_pod_that_no_node_takes_is_told_while_up_waits_and_ctrl_c_ends_the_wait() {
     });
     signal(&waiting, "INT");
     assert_eq!(waiting.wait().unwrap().code(), Some(130), "{}", desk.read("said"));
+    // Nothing can be made in it until it is gone, so up waits as well.
+    let mut waiting = start(&desk, &UP, "said");
+    wait_until("up says for what it waits", || desk.read("said").contains("waiting until 1 namespaces are gone: perbuck-kw-arm"));
     kubectl("patch configmap held -n perbuck-kw-arm --type=merge -p {\"metadata\":{\"finalizers\":null}}");
+    assert!(waiting.wait().unwrap().success(), "{}", desk.read("said"));
+    desk.good(&["deploy", "status", "s.toml"]);
     desk.good(&DOWN);
     nothing_is_left("kw", "after the second down");
 }

@@ -108,8 +108,9 @@ fn on_clusters(
     progress: &mut dyn Progress,
     stop: &StopToken,
 ) -> Result<(), LabError> {
-    if missing.is_empty() && !deploy::is_up(inputs, &options.results)? {
+    if missing.is_empty() && deploy::end_left(inputs, &options.results, progress, stop)? {
         progress.line("the data were not checked after the last trial, since they went with their clusters");
+        progress.line(&deploy::spent_text(inputs, &options.results)?);
         return Ok(());
     }
     let study = &inputs.study;

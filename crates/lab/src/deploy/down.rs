@@ -106,7 +106,7 @@ impl Deployment<'_> {
     }
 
     /// Waits until nothing of a list is there any more.
-    fn gone(
+    pub(super) fn gone(
         &self,
         what: &str,
         progress: &mut dyn Progress,

@@ -134,7 +134,22 @@ pub(super) fn trouble(pod: &Value) -> Option<String> {
         let bad = reasons.into_iter().find(|(reason, _)| !["", "ContainerCreating", "PodInitializing"].contains(reason));
         bad.map(|(reason, message)| format!("{reason}: {message}"))
     };
-    unscheduled.or_else(waiting).map(|why| format!("pod {}: {why}", name(pod)))
+    unscheduled.or_else(waiting).or_else(|| ended(pod)).map(|why| format!("pod {}: {why}", name(pod)))
+}
+
+/// How a pod, or a container of it, has ended: evicted, out of memory, by an exit code.
+fn ended(pod: &Value) -> Option<String> {
+    let (reason, message) = (text(pod, &["status", "reason"]), text(pod, &["status", "message"]));
+    if !reason.is_empty() {
+        return Some(format!("{reason}: {message}"));
+    }
+    list(pod, &["status", "containerStatuses"]).iter().find_map(|status| {
+        let again = at(status, &["state", "terminated"]).is_null();
+        let end = at(status, &[if again { "lastState" } else { "state" }, "terminated"]);
+        let (code, reason) = (end["exitCode"].as_i64()?, text(end, &["reason"]));
+        let after = if again { ", and was started again" } else { "" };
+        Some(format!("container {} ended with exit code {code} ({reason}){after}", text(status, &["name"])))
+    })
 }
 
 /// What an event warns of, such as a volume that cannot be made or a quota; `None` of one that does not.

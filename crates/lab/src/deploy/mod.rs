@@ -25,10 +25,12 @@ use perbuck_core::study::DeploySpec;
 use perbuck_core::units::MicroUsd;
 use perbuck_deploy::kubernetes::Plan;
 use perbuck_deploy::kubernetes::render::{Rendered, render};
+use perbuck_load::stop::StopToken;
 
 use crate::error::LabError;
 use crate::folder;
 use crate::inputs::{Inputs, read_text};
+use crate::progress::Progress;
 
 pub use cost::{CostItem, InBill, Spent, cost_items, hourly};
 pub use expiry::expired;
@@ -114,12 +116,16 @@ impl<'i> Deployment<'i> {
     }
 }
 
-/// Whether anything of a study's deployment may be there.
+/// Takes down what a run left that was killed after its last trial; false where a user keeps it up.
 ///
 /// # Errors
-/// A state that cannot be read.
-pub(crate) fn is_up(inputs: &Inputs, results: &Path) -> Result<bool, LabError> {
-    Ok(state::State::read(&results.join(&inputs.study.name))?.is_some_and(|state| state.is_up()))
+/// What [`Deployment::open`] and [`Deployment::down`] fail by.
+pub(crate) fn end_left(inputs: &Inputs, results: &Path, progress: &mut dyn Progress, stop: &StopToken) -> Result<bool, LabError> {
+    let mut deployment = Deployment::open(inputs, results)?;
+    if deployment.is_up() && deployment.state.by_hand {
+        return Ok(false);
+    }
+    deployment.down(progress, stop).map(|()| true)
 }
 
 /// What the clusters of a study have cost until now, in words.

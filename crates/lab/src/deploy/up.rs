@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use perbuck_core::study::Provider;
 use perbuck_deploy::kubernetes::render::{AGENT, Agents, Layer, Rendered};
-use perbuck_deploy::kubernetes::{Component, System};
+use perbuck_deploy::kubernetes::{Component, Object, System};
 use perbuck_fleet::Token;
 use perbuck_kubernetes::{Api, Change};
 use perbuck_load::stop::StopToken;
@@ -43,6 +43,7 @@ impl Deployment<'_> {
             cluster::make(one, &self.root, progress, stop)?;
             let reached = cluster::reach(one, &self.root)?;
             self.is_ours(&reached)?;
+            self.without_ending(&reached, progress, stop)?;
             if one.cluster.provider == Provider::Kubernetes {
                 claim::claim(&reached, &self.state.id, progress)?;
             }
@@ -84,6 +85,15 @@ impl Deployment<'_> {
         Ok(())
     }
 
+    /// Waits until namespaces are gone that an interrupted `down` deletes: nothing can be made in them.
+    fn without_ending(&self, reached: &Reached<'_>, progress: &mut dyn Progress, stop: &StopToken) -> Result<(), LabError> {
+        let ending = |found: &Value| !found["metadata"]["deletionTimestamp"].is_null();
+        self.gone("namespaces", progress, stop, &|| {
+            let all = reached.list(("v1", "Namespace"), None, &reached.selector())?;
+            Ok(all.into_iter().filter(ending).collect())
+        })
+    }
+
     fn layer(
         &mut self,
         reached: &Reached<'_>,
@@ -101,6 +111,9 @@ impl Deployment<'_> {
             if stop.requested() {
                 return Err(LabError::interrupted());
             }
+            if object.kind() == "Job" {
+                self.remove_ended(reached, object, progress, stop)?;
+            }
             let mut json = object.value.json();
             json["metadata"]["annotations"][ID] = json!(self.state.id);
             let what = format!("{} {}", object.kind(), object.name());
@@ -115,6 +128,25 @@ impl Deployment<'_> {
             progress.detail(&format!("{what}: {change}"));
         }
         Ok(())
+    }
+
+    /// Removes a Job of which a pod has ended, so that all of its pods are started again: Kubernetes starts none of them twice.
+    fn remove_ended(
+        &self,
+        reached: &Reached<'_>,
+        object: &Object,
+        progress: &mut dyn Progress,
+        stop: &StopToken,
+    ) -> Result<(), LabError> {
+        let of = kind(object.api_version(), object.kind());
+        let job = || reached.api.get(&of, object.namespace(), object.name()).map_err(told);
+        let count = |job: &Value, key: &str| job["status"][key].as_u64().unwrap_or(0);
+        if !job()?.is_some_and(|job| count(&job, "failed") + count(&job, "succeeded") > 0) {
+            return Ok(());
+        }
+        progress.line(&format!("a pod of Job {} has ended, so all of its pods are started again", object.name()));
+        reached.api.delete(&of, object.namespace(), object.name()).map_err(told)?;
+        self.gone(&format!("Jobs {}", object.name()), progress, stop, &|| Ok(job()?.into_iter().collect()))
     }
 
     /// The kinds of the operator: from the user's file, or from the operator's release.
