@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use common::kubernetes::{
     CLIENT, CONTENDER, ROLE, STUDY, X86, desk, items, kubectl, kubectl_on, labelled, no_node_is_marked, node, node_in, nodes,
-    nothing_is_left, ready_pods, rig, shape, start, study, versions,
+    nothing_is_left, ready_pods, rig, same_shape, shape, start, study, versions,
 };
 use common::{Desk, processes_of, signal, wait_until};
 use serde_json::json;
@@ -18,10 +18,10 @@ use serde_json::json;
 /// How often `up` is killed, in all studies together.
 const KILLS: u32 = 20;
 /// Studies that are deployed beside each other, each on nodes of its own zone.
-const LANES: u32 = 4;
+const PARALLEL: u32 = 4;
 
 #[test]
-fn up_again_changes_nothing_status_is_as_billed_and_down_leaves_nothing() {
+fn a_second_up_changes_nothing_status_is_as_billed_and_down_leaves_nothing() {
     let desk = desk();
     nodes();
     desk.write("s.toml", &study(&[]));
@@ -36,8 +36,8 @@ fn up_again_changes_nothing_status_is_as_billed_and_down_leaves_nothing() {
     assert!(before.len() > 12, "{before:?}");
     desk.good(&["deploy", "up", "s.toml", "--yes"]);
     assert_eq!(versions("kw"), before);
-    assert_eq!(shape("kw"), shape_before);
-    // What is up is paid for already, so nobody is asked.
+    same_shape(&shape("kw"), &shape_before, "after a second up");
+    // What is up is paid for already, so perbuck does not ask.
     desk.good(&["deploy", "up", "s.toml"]);
     let status = desk.good(&["deploy", "status", "s.toml"]).out;
     for line in
@@ -63,7 +63,7 @@ fn draw(seed: &mut u64, bound: u64) -> u64 {
 #[test]
 fn after_a_kill_of_up_the_next_one_comes_to_the_same_end() {
     let desk = desk();
-    let names: Vec<String> = (0..LANES).map(|lane| format!("kill{lane}")).collect();
+    let names: Vec<String> = (0..PARALLEL).map(|one| format!("kill{one}")).collect();
     for (name, zone) in names.iter().zip(["us-east-1a", "us-east-1b", "us-east-1c", "us-east-1d"]) {
         let own = format!("name = \"{name}\"");
         desk.write(&format!("{name}.toml"), &study(&[("name = \"kw\"", &own), ("us-east-1a", zone)]));
@@ -72,16 +72,16 @@ fn after_a_kill_of_up_the_next_one_comes_to_the_same_end() {
         }
     }
     std::thread::scope(|scope| {
-        let lanes: Vec<_> = (0..LANES)
+        let parallel: Vec<_> = (0..PARALLEL)
             .zip(&names)
-            .map(|(lane, name)| {
+            .map(|(one, name)| {
                 scope.spawn({
                     let desk = &desk;
-                    move || killed(desk, lane, name)
+                    move || killed(desk, one, name)
                 })
             })
             .collect();
-        let running: u32 = lanes.into_iter().map(|lane| lane.join().unwrap()).sum();
+        let running: u32 = parallel.into_iter().map(|one| one.join().unwrap()).sum();
         println!("{KILLS} kills, {running} of them before up had ended");
         // The others are kills of a command that had ended.
         assert!(running > KILLS / 2, "{running}");
@@ -90,7 +90,7 @@ fn after_a_kill_of_up_the_next_one_comes_to_the_same_end() {
 }
 
 /// The kills of one study; how many of them met a running `up`.
-fn killed(desk: &Desk, lane: u32, name: &str) -> u32 {
+fn killed(desk: &Desk, one: u32, name: &str) -> u32 {
     let file = format!("{name}.toml");
     let (up, down) = (["deploy", "up", &file, "--yes"], ["deploy", "down", &file]);
     let since = Instant::now();
@@ -100,8 +100,8 @@ fn killed(desk: &Desk, lane: u32, name: &str) -> u32 {
     let whole = shape(name);
     assert!(whole.len() > 12 && whole.values().all(|same| same.len() == 1), "each once: {whole:?}");
     desk.good(&down);
-    let (mut seed, mut running) = (u64::from(lane) + 1, 0);
-    for n in (lane..KILLS).step_by(LANES as usize) {
+    let (mut seed, mut running) = (u64::from(one) + 1, 0);
+    for n in (one..KILLS).step_by(PARALLEL as usize) {
         let part = took_ms.max(u64::from(KILLS)) / u64::from(KILLS);
         let after_ms = u64::from(n) * part + draw(&mut seed, part);
         let mut child = start(desk, &up, &format!("{name}.said"));
@@ -114,7 +114,7 @@ fn killed(desk: &Desk, lane: u32, name: &str) -> u32 {
         let there = labelled(name).len();
         desk.good(&up);
         ready_pods(&format!("perbuck-{name}"), 2);
-        assert_eq!(shape(name), whole, "{of}");
+        same_shape(&shape(name), &whole, &of);
         let status = desk.good(&["deploy", "status", &file]).out;
         assert_eq!(status.matches("as billed").count(), 2, "{of}: {status}");
         desk.good(&down);
@@ -236,7 +236,7 @@ fn a_pod_that_no_node_takes_is_told_while_up_waits_and_ctrl_c_ends_the_wait() {
     kubectl("uncordon n-arm");
     desk.good(&UP);
     desk.good(&["deploy", "status", "s.toml"]);
-    // A finalizer of somebody else holds the namespace: down waits, says for what, and goes on when it is called again.
+    // A finalizer of another program holds the namespace: down waits, says for what, and goes on when it is called again.
     kubectl_on(
         &desk,
         "create",
@@ -249,7 +249,12 @@ fn a_pod_that_no_node_takes_is_told_while_up_waits_and_ctrl_c_ends_the_wait() {
     });
     signal(&waiting, "INT");
     assert_eq!(waiting.wait().unwrap().code(), Some(130), "{}", desk.read("said"));
+    // Nothing can be made in it until it is gone, so up waits as well.
+    let mut waiting = start(&desk, &UP, "said");
+    wait_until("up says for what it waits", || desk.read("said").contains("waiting until 1 namespaces are gone: perbuck-kw-arm"));
     kubectl("patch configmap held -n perbuck-kw-arm --type=merge -p {\"metadata\":{\"finalizers\":null}}");
+    assert!(waiting.wait().unwrap().success(), "{}", desk.read("said"));
+    desk.good(&["deploy", "status", "s.toml"]);
     desk.good(&DOWN);
     nothing_is_left("kw", "after the second down");
 }

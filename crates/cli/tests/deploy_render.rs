@@ -148,7 +148,7 @@ fn eks(config: &Value, systems: &[&str], table: &mut Table) {
     }
     assert_eq!(config["vpc"]["nat"]["gateway"], "Single");
     for contender in systems {
-        table.extend([format!("{contender}: EKS control plane"), format!("{contender}: NAT gateway")]);
+        table.extend([format!("{contender}: EKS control pone"), format!("{contender}: NAT gateway")]);
     }
 }
 
@@ -160,7 +160,7 @@ fn gke(script: &str, systems: &[&str], table: &mut Table) {
         let lines = ["--machine-type", "--disk-type"].map(|flag| format!("{count} × {}", after(flag)));
         machines((label("contender"), label("role").unwrap()), systems, &lines, table);
     }
-    table.extend(systems.iter().map(|contender| format!("{contender}: GKE control plane")));
+    table.extend(systems.iter().map(|contender| format!("{contender}: GKE control pone")));
 }
 
 /// What is made and in no bill, as the README of the rendering says.
@@ -219,7 +219,7 @@ fn what_is_rendered_is_what_is_billed() {
         "arm tikv: 3 × gp3 of 1000 GB, 6000 IOPS, 500 throughput",
         "arm tikv: 3 × gp3 of 20 GB",
         "x86 client: 1 × c8i.4xlarge",
-        "x86: EKS control plane",
+        "x86: EKS control pone",
         "x86: NAT gateway",
     ] {
         assert!(today.contains(line), "{line}: {today:#?}");
@@ -227,7 +227,7 @@ fn what_is_rendered_is_what_is_billed() {
 }
 
 #[test]
-fn one_count_in_the_study_changes_bill_and_rendering_alike() {
+fn one_count_in_the_study_changes_bill_and_rendering() {
     let desk = desk();
     let (study, from) = ("tidb-eks-arm-today", "instance = \"r8g.2xlarge\", count = 3");
     let text = text_of(study);
@@ -253,7 +253,7 @@ fn wrong_inputs_are_told_with_the_way_out() {
         says.iter().for_each(|words| assert!(ended.err.contains(words), "{words}: {}", ended.err));
         assert!(!desk.path("out").exists(), "nothing is written");
     };
-    refused(("provider = \"eks\"", "provider = \"aks\""), 2, &["wrong.toml:", "`provider` is \"aks\"", "use one of \"eks\""]);
+    refused(("provider = \"eks\"", "provider = \"azure\""), 2, &["wrong.toml:", "`provider` is \"azure\"", "use one of \"eks\""]);
     refused(("operator = \"v1.6.6\"\n", ""), 2, &["`deploy` says no version of TiDB Operator", "add `operator = \"v1.6.6\"`"]);
     refused(("kind = \"tidb\"", "kind = \"tidbb\""), 2, &["`deploy.kind` is `tidbb`", "did you mean `tidb`"]);
     refused(("zones = [\"us-east-1a\", \"us-east-1b\"]", "zones = []"), 2, &["`deploy` names no zone"]);

@@ -56,6 +56,7 @@ fn write(path: &Path, content: &str) -> Result<(), LabError> {
 fn up(arguments: &UpArguments) -> Result<(), LabError> {
     let DeployedArguments { study, results } = &arguments.of;
     let (inputs, stop) = (read(study)?, stop_on_signal(STOPS)?);
+    deploy::finish(&inputs, results, &mut Display::default(), &stop)?;
     let mut deployment = Deployment::open(&inputs, results)?;
     deployment.begin(&spending(arguments.spending))?;
     deployment.keep();

@@ -160,6 +160,13 @@ pub fn shape(study: &str) -> BTreeMap<String, Vec<Value>> {
     found
 }
 
+/// Two shapes are the same.
+pub fn same_shape(is: &BTreeMap<String, Vec<Value>>, was: &BTreeMap<String, Vec<Value>>, when: &str) {
+    for title in is.keys().chain(was.keys()) {
+        assert_eq!(is.get(title), was.get(title), "{when}: {title}");
+    }
+}
+
 fn bare(object: &Value, study: &str) -> Value {
     let metadata = &object["metadata"];
     let mut kept = json!({ "labels": metadata["labels"], "spec": object["spec"], "data": object["data"] });

@@ -49,12 +49,18 @@ pub fn expired(inputs: &Inputs, results: &Path, stop: &StopToken) -> Result<bool
     let Some(first) = State::read(&root)? else { return Ok(false) };
     loop {
         let now = State::read(&root)?;
-        let Some(now) = now.filter(|now| now.is_up() && now.id == first.id && now.expires_unix_s == first.expires_unix_s) else {
+        let Some(now) = now.filter(|now| now.id == first.id && now.expires_unix_s == first.expires_unix_s) else {
             return Ok(false);
         };
         let due = now.expires_unix_s.is_some_and(|at| at <= now_unix_s());
-        if due && state::lock(&root).is_ok() {
-            return Ok(true);
+        // A perbuck that holds the lock may be about to bring it up, or uses it.
+        if (due || !now.is_up())
+            && let Ok(_lock) = state::lock(&root)
+        {
+            let is_up = State::read(&root)?.is_some_and(|now| now.is_up());
+            if due || !is_up {
+                return Ok(is_up);
+            }
         }
         let since = Instant::now();
         while since.elapsed() < POLL {

@@ -133,15 +133,25 @@ pub(super) fn trouble(pod: &Value) -> Option<String> {
         let all = statuses.iter().flat_map(|statuses| statuses.iter());
         let reasons =
             all.map(|status| (text(status, &["state", "waiting", "reason"]), text(status, &["state", "waiting", "message"])));
-        let ended = statuses.iter().flat_map(|statuses| statuses.iter()).find_map(|status| {
-            let reason = text(status, &["state", "terminated", "reason"]);
-            let code = status["state"]["terminated"]["exitCode"].as_i64().filter(|code| *code != 0)?;
-            Some(format!("it ended with exit code {code}: {reason}"))
-        });
         let bad = reasons.into_iter().find(|(reason, _)| !["", "ContainerCreating", "PodInitializing"].contains(reason));
-        ended.or_else(|| bad.map(|(reason, message)| format!("{reason}: {message}")))
+        bad.map(|(reason, message)| format!("{reason}: {message}"))
     };
-    unscheduled.or_else(waiting).map(|why| format!("pod {}: {why}", name(pod)))
+    unscheduled.or_else(waiting).or_else(|| ended(pod)).map(|why| format!("pod {}: {why}", name(pod)))
+}
+
+/// How a pod, or a container of it, has ended: evicted, out of memory, by an exit code.
+fn ended(pod: &Value) -> Option<String> {
+    let (reason, message) = (text(pod, &["status", "reason"]), text(pod, &["status", "message"]));
+    if !reason.is_empty() {
+        return Some(format!("{reason}: {message}"));
+    }
+    list(pod, &["status", "containerStatuses"]).iter().find_map(|status| {
+        let is_back = at(status, &["state", "terminated"]).is_null();
+        let end = at(status, &[if is_back { "lastState" } else { "state" }, "terminated"]);
+        let (code, reason) = (end["exitCode"].as_i64()?, text(end, &["reason"]));
+        let after = if is_back { ", and was started again" } else { "" };
+        Some(format!("container {} ended with exit code {code} ({reason}){after}", text(status, &["name"])))
+    })
 }
 
 /// What an event warns of, such as a volume that cannot be made or a quota; `None` of one that does not.

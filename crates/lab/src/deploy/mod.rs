@@ -145,7 +145,7 @@ pub(crate) fn is_up(inputs: &Inputs, results: &Path) -> Result<bool, LabError> {
 ///
 /// # Errors
 /// What [`Deployment::down`] fails by.
-pub(crate) fn finish(inputs: &Inputs, results: &Path, progress: &mut dyn Progress, stop: &StopToken) -> Result<(), LabError> {
+pub fn finish(inputs: &Inputs, results: &Path, progress: &mut dyn Progress, stop: &StopToken) -> Result<(), LabError> {
     let root = results.join(&inputs.study.name);
     match state::State::read(&root)? {
         Some(state) if state.is_up() && state.ending => Deployment::open(inputs, results)?.down(progress, stop),
