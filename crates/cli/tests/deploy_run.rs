@@ -123,7 +123,7 @@ fn a_run_that_is_killed_in_each_step_goes_on_with_the_same_command() {
     let seconds = || live().matches("\"second\"").count();
     killed_when("the first trial runs", &|| seconds() > 0);
     killed_when("two trials are on disk", &|| desk.path("results/kw/other").exists() && desk.records("results/kw").len() >= 2);
-    // Somebody's finalizer holds a namespace, so that down takes until the test takes it off.
+    // Another program's finalizer holds a namespace, so that down takes until the test takes it off.
     let object = json!({ "apiVersion": "v1", "kind": "ConfigMap",
         "metadata": { "name": "held", "namespace": "perbuck-kw-x86", "finalizers": ["perbuck.test/held"] } });
     kubectl_on(&desk, "create", &object);
