@@ -43,7 +43,7 @@ fn job(plan: &Plan, cluster: &Cluster, group: &Group, image: &str, namespace: &s
     labels.push((label::COMPONENT, AGENT.to_owned()));
     let template = [
         entry("metadata", map([entry("labels", texts(labels.clone()))])),
-        entry("spec", map(spec(cluster, group, image, labels.clone()))),
+        entry("spec", map(spec((plan, cluster), group, image, labels.clone()))),
     ];
     let spec = [
         entry("completionMode", "Indexed"),
@@ -65,7 +65,7 @@ fn job(plan: &Plan, cluster: &Cluster, group: &Group, image: &str, namespace: &s
     object
 }
 
-fn spec(cluster: &Cluster, group: &Group, image: &str, labels: Vec<(&'static str, String)>) -> Vec<Entry> {
+fn spec((plan, cluster): (&Plan, &Cluster), group: &Group, image: &str, labels: Vec<(&'static str, String)>) -> Vec<Entry> {
     let share = pod::share(cluster, group);
     // Equal requests and limits make the pod Guaranteed: it is the last that a node evicts.
     let resources = || texts([("cpu", share.cpu()), ("memory", share.memory())]);
@@ -98,7 +98,7 @@ fn spec(cluster: &Cluster, group: &Group, image: &str, labels: Vec<(&'static str
         entry("restartPolicy", "Never"),
         entry("automountServiceAccountToken", false),
         entry("enableServiceLinks", false),
-        pod::node_selector(group),
+        pod::node_selector(plan, group),
     ];
     all.extend(pod::tolerations(cluster, group));
     all.push(pod::apart(labels));

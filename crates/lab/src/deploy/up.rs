@@ -140,8 +140,12 @@ impl Deployment<'_> {
     ) -> Result<(), LabError> {
         let of = kind(object.api_version(), object.kind());
         let job = || reached.api.get(&of, object.namespace(), object.name()).map_err(told);
-        let count = |job: &Value, key: &str| job["status"][key].as_u64().unwrap_or(0);
-        if !job()?.is_some_and(|job| count(&job, "failed") + count(&job, "succeeded") > 0) {
+        let Some(there) = job()? else { return Ok(()) };
+        // The Job counts a pod a while after its end.
+        let pods = reached.list(("v1", "Pod"), object.namespace(), &format!("job-name={}", object.name()))?;
+        let ended = pods.iter().any(|pod| ["Failed", "Succeeded"].contains(&text(pod, &["status", "phase"])));
+        let counted = ["failed", "succeeded"].iter().any(|key| there["status"][key].as_u64().is_some_and(|n| n > 0));
+        if !ended && !counted {
             return Ok(());
         }
         progress.line(&format!("a pod of Job {} has ended, so all of its pods are started again", object.name()));
