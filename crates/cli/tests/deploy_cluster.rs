@@ -106,10 +106,11 @@ fn killed(desk: &Desk, one: u32, name: &str) -> u32 {
         let after_ms = u64::from(n) * part + draw(&mut seed, part);
         let mut child = start(desk, &up, &format!("{name}.said"));
         sleep(Duration::from_millis(after_ms));
-        running += u32::from(child.try_wait().unwrap().is_none());
-        // A command that has ended is still there until it is waited for.
-        signal(&child, "KILL");
-        child.wait().unwrap();
+        if child.try_wait().unwrap().is_none() {
+            running += 1;
+            signal(&child, "KILL");
+            child.wait().unwrap();
+        }
         let of = format!("kill {} of {KILLS}, after {after_ms} of {took_ms} ms", n + 1);
         let there = labelled(name).len();
         desk.good(&up);
@@ -146,6 +147,13 @@ fn two_studies_that_come_up_at_once_take_no_node_twice() {
     for name in names {
         let status = desk.good(&["deploy", "status", &format!("{name}.toml")]).out;
         assert_eq!(status.matches("as billed").count(), 2, "{name}: {status}");
+        ready_pods(&format!("perbuck-{name}"), 2);
+    }
+    // No pod runs on the machines of another study.
+    let nodes = items("nodes");
+    for pod in items(&format!("pods -A -l {STUDY}")) {
+        let own = nodes.iter().find(|n| n["metadata"]["name"] == pod["spec"]["nodeName"]).unwrap();
+        assert_eq!(own["metadata"]["labels"][STUDY], pod["metadata"]["labels"][STUDY], "{pod}");
     }
     std::thread::scope(|scope| {
         for name in names {

@@ -46,7 +46,7 @@ fn job(plan: &Plan, cluster: &Cluster, group: &Group, image: &str, namespace: &s
     labels.push((label::COMPONENT, AGENT.to_owned()));
     let template = [
         entry("metadata", map([entry("labels", texts(labels.clone()))])),
-        entry("spec", map(spec(cluster, group, image, labels.clone()))),
+        entry("spec", map(spec((plan, cluster), group, image, labels.clone()))),
     ];
     let spec = [
         entry("completionMode", "Indexed"),
@@ -68,7 +68,7 @@ fn job(plan: &Plan, cluster: &Cluster, group: &Group, image: &str, namespace: &s
     object
 }
 
-fn spec(cluster: &Cluster, group: &Group, image: &str, labels: Vec<(&'static str, String)>) -> Vec<Entry> {
+fn spec((plan, cluster): (&Plan, &Cluster), group: &Group, image: &str, labels: Vec<(&'static str, String)>) -> Vec<Entry> {
     let share = pod::share(cluster, group);
     // It has its machine to itself. A limit of processors would throttle it in bursts, which would be measured as latency.
     let requests = texts([("cpu", CPU), ("memory", MEMORY)]);
@@ -102,7 +102,7 @@ fn spec(cluster: &Cluster, group: &Group, image: &str, labels: Vec<(&'static str
         entry("restartPolicy", "Never"),
         entry("automountServiceAccountToken", false),
         entry("enableServiceLinks", false),
-        pod::node_selector(group),
+        pod::node_selector(plan, group),
     ];
     all.extend(pod::tolerations(cluster, group));
     all.push(pod::apart(labels));

@@ -164,6 +164,9 @@ fn spec(plan: &Plan, cluster: &Cluster, image: &str) -> Value {
     ]);
     let admin = cluster.groups.iter().find(|group| group.role == ADMIN);
     let tolerations = admin.and_then(|group| pod::tolerations(cluster, group));
-    let entries = [entry("serviceAccountName", NAME)].into_iter().chain(admin.map(pod::node_selector)).chain(tolerations);
+    let entries = [entry("serviceAccountName", NAME)]
+        .into_iter()
+        .chain(admin.map(|group| pod::node_selector(plan, group)))
+        .chain(tolerations);
     map(entries.chain([entry("containers", vec![container])]))
 }

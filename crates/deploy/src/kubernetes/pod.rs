@@ -55,11 +55,11 @@ fn arch(group: &Group) -> &'static str {
     if group.machine.arch == "aarch64" { "arm64" } else { "amd64" }
 }
 
-/// The nodes of a group.
-pub(super) fn node_selector(group: &Group) -> Entry {
+/// The nodes of a group, and not those of another study on the same cluster.
+pub(super) fn node_selector(plan: &Plan, group: &Group) -> Entry {
     let of = group.contender.as_deref().map(|of| (label::CONTENDER, dns(of)));
     let nodes = [(label::ROLE, group.role.clone()), (ARCH, arch(group).to_owned())];
-    entry("nodeSelector", texts(of.into_iter().chain(nodes)))
+    entry("nodeSelector", texts([(label::STUDY, plan.study.clone())].into_iter().chain(of).chain(nodes)))
 }
 
 /// What keeps all other pods off a group's nodes.

@@ -125,7 +125,7 @@ impl Server {
         });
         let template = [
             entry("metadata", map([entry("labels", texts(pod::labels(plan, group)))])),
-            entry("spec", map(self.spec(cluster, system, group))),
+            entry("spec", map(self.spec(plan, cluster, system, group))),
         ];
         map([
             entry("replicas", group.count).of(format!("the node's machine: {}", group.instance)),
@@ -136,7 +136,7 @@ impl Server {
         ])
     }
 
-    fn spec(&self, cluster: &Cluster, system: &System, group: &Group) -> Vec<Entry> {
+    fn spec(&self, plan: &Plan, cluster: &Cluster, system: &System, group: &Group) -> Vec<Entry> {
         let group_of_files = [entry("fsGroup", GROUP), entry("fsGroupChangePolicy", "OnRootMismatch")];
         let mut volumes = vec![map([entry("name", "settings"), entry("configMap", map([entry("name", self.component.role())]))])];
         if self.component == Component::Postgres {
@@ -147,7 +147,7 @@ impl Server {
             entry("automountServiceAccountToken", false),
             entry("enableServiceLinks", false),
             entry("securityContext", map(group_of_files)),
-            pod::node_selector(group),
+            pod::node_selector(plan, group),
         ];
         all.extend(pod::tolerations(cluster, group));
         all.push(entry("containers", vec![self.container(cluster, system, group)]));

@@ -47,7 +47,7 @@ fn tidb_cluster(plan: &Plan, cluster: &Cluster, system: &System) -> Object {
     let own = Kind::Tidb.components().iter().filter(|component| **component != Component::Monitor);
     let components = own.filter_map(|component| {
         let (_, group) = cluster.groups_of(system).find(|(of, _)| of == component)?;
-        Some(entry(component.role(), map(of_component(cluster, system, *component, group))))
+        Some(entry(component.role(), map(of_component((plan, cluster), system, *component, group))))
     });
     let spec = [
         entry("version", system.version.as_str()),
@@ -59,7 +59,7 @@ fn tidb_cluster(plan: &Plan, cluster: &Cluster, system: &System) -> Object {
         entry("hostNetwork", false),
         entry("labels", texts(pod::of_contender(plan, Some(&system.contender)))),
         entry("helper", map([entry("image", HELPER)])),
-        entry("discovery", discovery(cluster, system)),
+        entry("discovery", discovery(plan, cluster, system)),
     ];
     let mut object = Object::new(
         format!("TiDB {} of the contender `{}`.", system.version, system.contender),
@@ -77,7 +77,7 @@ fn tidb_cluster(plan: &Plan, cluster: &Cluster, system: &System) -> Object {
 }
 
 /// Tells a new PD of the others. It is no part under test, so that it runs on the machine for those.
-fn discovery(cluster: &Cluster, system: &System) -> Value {
+fn discovery(plan: &Plan, cluster: &Cluster, system: &System) -> Value {
     let admin = cluster.groups.iter().find(|g| g.role == ADMIN && g.contender.as_ref() == Some(&system.contender));
     let memory = |size: &'static str| entry("memory", size);
     let entries = [
@@ -85,12 +85,12 @@ fn discovery(cluster: &Cluster, system: &System) -> Value {
         entry("requests", map([entry("cpu", "50m"), memory("64Mi")])),
         entry("limits", map([memory("256Mi")])),
     ];
-    let nodes = admin.map(pod::node_selector).into_iter();
+    let nodes = admin.map(|group| pod::node_selector(plan, group)).into_iter();
     map(entries.into_iter().chain(nodes).chain(admin.and_then(|group| pod::tolerations(cluster, group))))
 }
 
 /// What the operator makes a component's StatefulSet of.
-fn of_component(cluster: &Cluster, system: &System, component: Component, group: &Group) -> Vec<Entry> {
+fn of_component((plan, cluster): (&Plan, &Cluster), system: &System, component: Component, group: &Group) -> Vec<Entry> {
     let image = system.images.get(&component).map_or("", String::as_str);
     let (base, version) = pod::image(image);
     let mut all = vec![entry("baseImage", base)];
@@ -122,7 +122,7 @@ fn of_component(cluster: &Cluster, system: &System, component: Component, group:
         all.push(entry("separateSlowLog", false).of("no second container beside the server"));
     }
     all.push(entry("labels", texts(pod::of_role(&group.role, Some(component)))));
-    all.push(pod::node_selector(group));
+    all.push(pod::node_selector(plan, group));
     all.extend(pod::tolerations(cluster, group));
     all.push(pod::apart(pod::of_role(&group.role, Some(component))));
     if group.zones.len() > 1 {
@@ -192,7 +192,7 @@ fn monitored(plan: &Plan, cluster: &Cluster, system: &System, group: &Group) -> 
         entry("initializer", map(image(INITIALIZER))),
         entry("reloader", map(image(RELOADER))),
         entry("labels", texts(pod::labels(plan, group))),
-        pod::node_selector(group),
+        pod::node_selector(plan, group),
     ];
     let entries = spec.into_iter().chain(pod::tolerations(cluster, group)).chain(volume);
     let mut object = Object::new(

@@ -97,6 +97,9 @@ pub(super) fn pod(of: &Value) -> DeployedPod {
 
 /// Whether a pod takes work.
 pub(super) fn is_ready(pod: &Value) -> bool {
+    if ["Failed", "Succeeded"].contains(&text(pod, &["status", "phase"])) {
+        return false;
+    }
     let condition = list(pod, &["status", "conditions"]).iter().find(|c| text(c, &["type"]) == "Ready");
     condition.is_some_and(|c| text(c, &["status"]) == "True") && pod["metadata"]["deletionTimestamp"].is_null()
 }

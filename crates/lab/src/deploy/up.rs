@@ -138,7 +138,7 @@ impl Deployment<'_> {
                 return Err(LabError::interrupted());
             }
             if object.kind() == "Job" {
-                remove_failed(reached, object, stop)?;
+                remove_ended(reached, object, progress, stop)?;
             }
             let mut json = object.value.json();
             json["metadata"]["annotations"][ID] = json!(self.state.id);
@@ -214,19 +214,30 @@ fn text_of<'v>(of: &'v Value, key: &str) -> &'v str {
     text(of, &[key])
 }
 
-/// Removes a job of which a pod has failed: it would not be made again.
-fn remove_failed(reached: &Reached<'_>, object: &perbuck_deploy::kubernetes::Object, stop: &StopToken) -> Result<(), LabError> {
+/// Removes a job of which a pod has ended, so that all of its pods are started again: Kubernetes starts none of them twice.
+fn remove_ended(
+    reached: &Reached<'_>,
+    object: &perbuck_deploy::kubernetes::Object,
+    progress: &mut dyn Progress,
+    stop: &StopToken,
+) -> Result<(), LabError> {
     let of = kind("batch/v1", "Job");
     let read = || reached.api.get(&of, object.namespace(), object.name()).map_err(told);
-    if read()?.is_none_or(|job| job["status"]["failed"].as_u64().unwrap_or(0) == 0) {
+    let Some(job) = read()? else { return Ok(()) };
+    // The job counts a pod a while after its end.
+    let pods = reached.list(("v1", "Pod"), object.namespace(), &format!("job-name={}", object.name()))?;
+    let ended = pods.iter().any(|pod| ["Failed", "Succeeded"].contains(&text(pod, &["status", "phase"])));
+    let counted = ["failed", "succeeded"].iter().any(|key| job["status"][key].as_u64().is_some_and(|n| n > 0));
+    if !ended && !counted {
         return Ok(());
     }
+    progress.line(&format!("a pod of job {} has ended, so all of its pods are started again", object.name()));
     reached.api.delete(&of, object.namespace(), object.name()).map_err(told)?;
     let since = Instant::now();
     while read()?.is_some() {
         pause(stop)?;
         if since.elapsed() > KIND_LIMIT {
-            let message = format!("the failed job {} is still there after {} s", object.name(), KIND_LIMIT.as_secs());
+            let message = format!("the job {} is still there after {} s", object.name(), KIND_LIMIT.as_secs());
             return Err(LabError::new(ErrorKind::Target, message, "give the same command again"));
         }
     }
