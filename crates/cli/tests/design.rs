@@ -47,7 +47,7 @@ fn deployments_of_other_targets_are_run_one_at_a_time() {
     desk.write("study.toml", &study(&[("trials = 2", "trials = 2\ndeployments = 2\ncooldown = \"50ms\"")]));
     let refused = desk.perbuck(&["run", "study.toml"]);
     assert_eq!(refused.code, Some(2));
-    assert!(refused.err.contains("no private server") && refused.err.contains("--deployment 1"), "{}", refused.err);
+    assert!(refused.err.contains("neither `server` nor `deploy`") && refused.err.contains("--deployment 1"), "{}", refused.err);
     assert_eq!(desk.perbuck(&["run", "--deployment", "3", "study.toml"]).code, Some(2));
     desk.good(&["run", "--deployment", "1", "study.toml"]);
     let half = desk.records("results/small").len();

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::Path;
+use std::time::Duration;
 
 use perbuck_console::{Display, print, print_styled, stop_on_signal};
 use perbuck_lab::deploy::{self, Deployment, Spending, Status};
@@ -18,6 +19,9 @@ use crate::args::deploy::{
 
 /// What Ctrl-C does.
 const STOPS: &str = "stopping; what was made stays, and the same command goes on";
+
+/// How often the end of a deployment that has expired is tried, a minute apart.
+const TRIES: u32 = 20;
 
 pub(crate) fn run(arguments: &DeployArguments) -> Result<(), LabError> {
     match &arguments.command {
@@ -112,7 +116,15 @@ fn down(arguments: &DownArguments) -> Result<(), LabError> {
     if !deployment.is_up() {
         return print("nothing is up\n");
     }
-    deployment.down(&mut Display::default(), &stop)?;
+    let mut tries = if arguments.when_expired { TRIES } else { 1 };
+    while let Err(error) = deployment.down(&mut Display::default(), &stop) {
+        tries -= 1;
+        if tries == 0 || error.kind() == ErrorKind::Interrupted {
+            return Err(error);
+        }
+        perbuck_console::say(&format!("{error}; trying once more in a minute"));
+        std::thread::sleep(Duration::from_secs(60));
+    }
     print("nothing of this study is left\n")?;
     spent(&deployment)
 }

@@ -3,8 +3,10 @@
 use super::label;
 use super::plan::{ADMIN, Cluster, Group, Plan, Pool, dns};
 
-/// GKE allows 40 characters in the name of a cluster and of a node pool, and a cluster's ends with a part of the deployment's number.
-pub const NAME_LIMIT: usize = 33;
+/// GKE allows so many characters in the name of a cluster and of a node pool.
+pub const NAME_LIMIT: usize = 40;
+/// The end of a cluster's name, which is a part of its deployment's number, has so many.
+pub const NUMBER: usize = 7;
 /// Machine series that take Hyperdisk and no Persistent Disk: all six in nextflow-io/nextflow#6614, after Google's documentation, and c4a in
 /// GoogleCloudPlatform/compute-image-tools#2692. Read 2026-11.
 const HYPERDISK_ONLY: [&str; 6] = ["c4", "c4a", "c4d", "n4", "n4a", "n4d"];

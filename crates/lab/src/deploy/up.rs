@@ -58,6 +58,9 @@ impl Deployment<'_> {
             self.watch_expiry()?;
         }
         for one in &rendered {
+            if one.cluster.provider != Provider::Kubernetes {
+                progress.line(&format!("cluster {} in {}", one.cluster.cloud_name, where_it_is(&one.cluster)));
+            }
             cluster::make(one, &self.root, progress, stop)?;
             let reached = self.reached(one, progress, stop)?;
             reached.has_version().and_then(|()| self.is_ours(&reached))?;

@@ -282,8 +282,9 @@ impl Planner<'_> {
         let pools =
             |c: &Cluster| c.groups.iter().flat_map(|g| g.pools().into_iter().map(|p| (p.name, g.line))).collect::<Vec<_>>();
         let line = |c: &Cluster| c.systems.first().map_or(0, |system| system.line);
-        let names: Vec<(String, usize)> =
-            clusters.flat_map(|c| [(c.name.clone(), line(c))].into_iter().chain(pools(c))).collect();
+        let names: Vec<(String, usize)> = clusters
+            .flat_map(|c| [(format!("{}-{}", c.name, "0".repeat(gke::NUMBER - 1)), line(c))].into_iter().chain(pools(c)))
+            .collect();
         for (name, line) in names {
             let wrong = match name.len() {
                 length if length > gke::NAME_LIMIT => format!("has {length} characters, above {} of GKE", gke::NAME_LIMIT),
