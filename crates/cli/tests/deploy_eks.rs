@@ -141,7 +141,7 @@ fn a_cluster_that_eksctl_makes_is_as_billed_and_goes_with_everything_on_it() {
     assert_eq!(items("nodes").len(), 6, "a server and an admin machine of each, and two of the client");
     let status = desk.good(&["deploy", "status", "s.toml"]).out;
     assert_eq!(status.matches("as billed").count(), 2, "{status}");
-    for line in ["perbuck-kw-eks: control pone", "perbuck-kw-eks: NAT gateway", "arm mysql: r8g.4xlarge: its root volume"] {
+    for line in ["perbuck-kw-eks: control plane", "perbuck-kw-eks: NAT gateway", "arm mysql: r8g.4xlarge: its root volume"] {
         assert!(status.contains(line), "{line}: {status}");
     }
     desk.good(&UP);

@@ -148,7 +148,7 @@ fn eks(config: &Value, systems: &[&str], table: &mut Table) {
     }
     assert_eq!(config["vpc"]["nat"]["gateway"], "Single");
     for contender in systems {
-        table.extend([format!("{contender}: EKS control pone"), format!("{contender}: NAT gateway")]);
+        table.extend([format!("{contender}: EKS control plane"), format!("{contender}: NAT gateway")]);
     }
 }
 
@@ -160,7 +160,7 @@ fn gke(script: &str, systems: &[&str], table: &mut Table) {
         let lines = ["--machine-type", "--disk-type"].map(|flag| format!("{count} × {}", after(flag)));
         machines((label("contender"), label("role").unwrap()), systems, &lines, table);
     }
-    table.extend(systems.iter().map(|contender| format!("{contender}: GKE control pone")));
+    table.extend(systems.iter().map(|contender| format!("{contender}: GKE control plane")));
 }
 
 /// What is made and in no bill, as the README of the rendering says.
@@ -220,7 +220,7 @@ fn what_is_rendered_is_what_is_billed() {
         "arm tikv: 3 × gp3 of 1000 GB, 6000 IOPS, 500 throughput",
         "arm tikv: 3 × gp3 of 20 GB",
         "x86 client: 1 × c8i.4xlarge",
-        "x86: EKS control pone",
+        "x86: EKS control plane",
         "x86: NAT gateway",
     ] {
         assert!(today.contains(line), "{line}: {today:#?}");

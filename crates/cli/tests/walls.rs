@@ -41,7 +41,8 @@ const MAY_USE: [(&str, &[&str]); 28] = [
     ("perbuck-import", &["perbuck-core"]),
     ("perbuck-report", &["perbuck-core"]),
     ("perbuck-export", &["perbuck-report"]),
-    ("perbuck-deploy", &["perbuck-core"]),
+    // The prices are of its tests alone, which plan the studies.
+    ("perbuck-deploy", &["perbuck-core", "perbuck-prices"]),
     ("perbuck-database", &["perbuck-core", "perbuck-load"]),
     ("perbuck-net", &["perbuck-database", "perbuck-event", "perbuck-load"]),
     // What the tests of the databases share.
@@ -101,6 +102,7 @@ const MAY_USE: [(&str, &[&str]); 28] = [
             // Of its tests.
             "perbuck-database",
             "perbuck-deploy",
+            "perbuck-kubernetes",
             "perbuck-mysql",
             "perbuck-postgres",
             "perbuck-event",

@@ -275,6 +275,9 @@ impl Object {
     }
 }
 
+/// The kinds of the operator, as kubectl takes them: they go while it runs.
+pub const OPERATOR_KINDS: &str = "tidbmonitors,tidbclusters";
+
 /// Whether objects of this kind make pods: those of an operator, sets and jobs.
 pub fn owns_pods(kind: &str) -> bool {
     ["TidbCluster", "TidbMonitor", "StatefulSet", "Job"].contains(&kind)

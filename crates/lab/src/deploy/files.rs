@@ -1,6 +1,7 @@
 //! What `deploy render` writes, and the tables of what a deployment costs.
 
 use perbuck_core::units::{MicroUsd, duration_text};
+use perbuck_deploy::kubernetes::object::OPERATOR_KINDS;
 use perbuck_deploy::kubernetes::render::{Create, File, Rendered, render};
 use perbuck_deploy::kubernetes::{Group, label};
 
@@ -136,7 +137,7 @@ fn ends(rendered: &Rendered) -> Vec<String> {
     let study = format!("-l {}={}", label::STUDY, rendered.study);
     let mut lines = Vec::new();
     if rendered.cluster.operator.is_some() {
-        lines.push(format!("`kubectl delete tidbmonitors,tidbclusters -A {study} --wait`"));
+        lines.push(format!("`kubectl delete {OPERATOR_KINDS} -A {study} --wait`"));
     }
     lines.push(format!("`kubectl delete namespaces {study} --wait`"));
     lines.push("`kubectl get persistentvolumes` until none of the study is left".to_owned());

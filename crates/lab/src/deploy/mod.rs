@@ -63,7 +63,7 @@ pub struct Deployment<'i> {
 pub fn plan(inputs: &Inputs) -> Result<Plan, LabError> {
     let plan = Plan::of(&inputs.study, &inputs.name).map_err(|problems| LabError::problems(&problems))?;
     plan.ok_or_else(|| {
-        let help = "add `deploy = { provider = \"eks\", kind = \"tidb\", … }` to its contenders; see docs/deploy.md";
+        let help = "add `deploy = { provider = \"eks\", … }` to its contenders; see docs/deploy.md";
         LabError::usage(format!("no contender of {} has `deploy`", inputs.name), help)
     })
 }
