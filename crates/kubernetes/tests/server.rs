@@ -117,6 +117,23 @@ fn an_apply_says_what_it_did() {
 }
 
 #[test]
+fn a_merge_takes_fields_of_others_away_unless_the_object_changed_since() {
+    let api = api();
+    let (kind, name) = (config_maps(), "merged");
+    let of = (&kind, Some("default"), name);
+    assert!(!api.merge(of, &json!({ "data": { "a": null } }), MANAGER).unwrap());
+    let first = api.apply(&config_map(name, &json!({ "a": "1", "b": "2" })), MANAGER).unwrap().object;
+    // An apply takes nothing away that another manager has set.
+    rig(&["kubectl", "patch", "configmap", name, "--type=merge", "-p", r#"{"data": {"a": "3"}}"#]);
+    assert_eq!(api.apply(&config_map(name, &json!({ "b": "2" })), MANAGER).unwrap().object["data"]["a"], "3");
+    let old = json!({ "metadata": { "resourceVersion": first["metadata"]["resourceVersion"] }, "data": { "a": null } });
+    assert_eq!(failure(api.merge(of, &old, MANAGER)).kind, ErrorKind::Conflict);
+    assert!(api.merge(of, &json!({ "data": { "a": null } }), MANAGER).unwrap());
+    assert_eq!(api.get(&kind, Some("default"), name).unwrap().unwrap()["data"], json!({ "b": "2" }));
+    assert!(api.delete(&kind, Some("default"), name).unwrap());
+}
+
+#[test]
 fn a_controller_that_writes_the_status_changes_nothing() {
     let api = api();
     let object = json!({
