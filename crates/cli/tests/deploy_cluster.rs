@@ -249,13 +249,13 @@ fn a_pod_that_no_node_takes_is_told_while_up_waits_and_ctrl_c_ends_the_wait() {
     );
     let mut waiting = start(&desk, &DOWN, "said");
     wait_until("down says for what it waits", || {
-        desk.read("said").contains("waiting until 1 namespaces are gone: perbuck-kw-arm")
+        desk.read("said").contains("waiting for the end of 1 namespace: perbuck-kw-arm")
     });
     signal(&waiting, "INT");
     assert_eq!(waiting.wait().unwrap().code(), Some(130), "{}", desk.read("said"));
     // Nothing can be made in it until it is gone, so up waits as well.
     let mut waiting = start(&desk, &UP, "said");
-    wait_until("up says for what it waits", || desk.read("said").contains("waiting until 1 namespaces are gone: perbuck-kw-arm"));
+    wait_until("up says for what it waits", || desk.read("said").contains("waiting for the end of 1 namespace: perbuck-kw-arm"));
     kubectl("patch configmap held -n perbuck-kw-arm --type=merge -p {\"metadata\":{\"finalizers\":null}}");
     assert!(waiting.wait().unwrap().success(), "{}", desk.read("said"));
     desk.good(&["deploy", "status", "s.toml"]);

@@ -90,14 +90,14 @@ fn machines_that_are_not_billed_are_told() {
     relabel(&mut site, "kubernetes.io/arch", ("amd64", "arm64"), arch);
     let marks = [format!("{STUDY}=kw"), format!("{CONTENDER}=arm"), format!("{ROLE}=mysql")];
     let marks: Vec<&str> = marks.iter().map(String::as_str).collect();
-    let extra = "the bill has 1 × r8g.4xlarge for mysql, and 2 nodes run: n-arm, n-more";
+    let extra = "the bill has 1 × r8g.4xlarge for mysql, and the cluster 2 nodes: n-arm, n-more";
     site.finds(|_| node("n-more", ARM, &marks), &[extra], |_| drop(rig(&["unnode", "n-more"])));
     let spare = [format!("{STUDY}=kw"), format!("{CONTENDER}=x86"), format!("{ROLE}=spare")];
     let spare: Vec<&str> = spare.iter().map(String::as_str).collect();
     let unknown = "node n-spare has the role spare, which the bill does not have";
     site.finds(|_| node("n-spare", X86, &spare), &[unknown], |_| drop(rig(&["unnode", "n-spare"])));
     // A machine of the client is one of both contenders.
-    let fewer = "the bill has 2 × c8i.4xlarge for client, and 1 node run: n-c1";
+    let fewer = "the bill has 2 × c8i.4xlarge for client, and the cluster 1 node: n-c1";
     let client = |sign: &str| drop(kubectl(&format!("label node n-c2 {ROLE}{sign}")));
     site.finds(
         |_| drop(kubectl(&format!("label node n-c2 {STUDY}-"))),
@@ -128,7 +128,8 @@ fn kill_pod(name: &str) {
 #[test]
 fn pods_that_are_not_as_billed_are_told() {
     let mut site = Site::up();
-    let two = ["2 pods of mysql share node n-arm: mysql-0, mysql-extra", "the bill has 1 machine for mysql, and 2 pods exist"];
+    let two =
+        ["2 pods of mysql share node n-arm: mysql-0, mysql-extra", "the bill has 1 machine for mysql, and the cluster 2 pods"];
     let extra = |desk: &Desk| {
         kubectl_on(desk, "create", &pod("mysql-extra", "n-arm"));
         ready_pods("perbuck-kw-arm", 2);
@@ -147,7 +148,7 @@ fn pods_that_are_not_as_billed_are_told() {
         scale(0);
         wait_until("the pod is gone", || items("pods -n perbuck-kw-arm").is_empty());
     };
-    site.finds(none, &["the bill has 1 machine for mysql, and 0 pods exist"], |_| scale(1));
+    site.finds(none, &["the bill has 1 machine for mysql, and the cluster 0 pods"], |_| scale(1));
     let homeless = |_: &Desk| {
         kubectl("cordon n-arm");
         kill_pod("mysql-0");
@@ -203,7 +204,7 @@ fn volumes_that_are_not_as_billed_are_told() {
         "metadata": { "name": "small", "namespace": "perbuck-kw-arm" },
         "spec": { "accessModes": ["ReadWriteOnce"], "storageClassName": "perbuck-kw-arm-mysql",
             "resources": { "requests": { "storage": "100Gi" } } } });
-    let two = "the bill has 1 volume for mysql, and 2 volumes exist";
+    let two = "the bill has 1 volume for mysql, and the cluster 2 volumes";
     let size = "volume small of mysql has the size 100 GiB, and the bill has 500 GiB";
     site.finds(
         |desk| drop(kubectl_on(desk, "create", &small)),
@@ -232,7 +233,7 @@ fn a_lost_machine_is_told_and_another_one_stands_in() {
     wait_until("the pod is there again", || items("pods -n perbuck-kw-arm").len() == 1);
     let status = site.desk.perbuck(&STATUS);
     assert_eq!(status.code, Some(7), "{status:#?}");
-    for line in ["the bill has 1 × r8g.4xlarge for mysql, and 0 nodes run", "pod mysql-0 runs on no node"] {
+    for line in ["the bill has 1 × r8g.4xlarge for mysql, and the cluster 0 nodes", "pod mysql-0 runs on no node"] {
         assert!(status.out.contains(line), "{line}: {status:#?}");
     }
     let up = site.desk.perbuck(&["deploy", "up", "s.toml", "--yes"]);

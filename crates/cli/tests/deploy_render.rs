@@ -181,7 +181,7 @@ fn agree(desk: &Desk, file: &str, study: &str) -> Table {
     let only = |a: &Table, b: &Table| a.difference(b).cloned().collect::<Vec<_>>();
     assert_eq!((only(&without, &bill), only(&bill, &made)), (Vec::new(), Vec::new()), "{study}: only rendered, only billed");
     let readme = &files[&PathBuf::from("README.md")];
-    // Each row is one of a contender; the gateway is one of the cluster, and the client's volumes are shown as such.
+    // A row names a contender. The gateway belongs to the cluster, and the client's volumes are told to be the load's.
     // What is billed by use or by address is in no bill, and nothing that is rendered counts it.
     let counted = |row: &&str| row.contains("declare `root_volume`") || row.contains("| NAT gateway |");
     let told = readme.lines().filter(|row| row.contains("in no bill; ")).filter(counted).count();

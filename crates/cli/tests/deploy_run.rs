@@ -127,7 +127,7 @@ fn a_run_that_is_killed_in_each_step_goes_on_with_the_same_command() {
     let object = json!({ "apiVersion": "v1", "kind": "ConfigMap",
         "metadata": { "name": "held", "namespace": "perbuck-kw-x86", "finalizers": ["perbuck.test/held"] } });
     kubectl_on(&desk, "create", &object);
-    killed_when("down waits", &|| said(&desk).contains("namespaces are gone"));
+    killed_when("down waits", &|| said(&desk).contains("waiting for the end of"));
     assert_eq!(desk.records("results/kw").len(), 4);
     kubectl("patch configmap held -n perbuck-kw-x86 --type=merge -p {\"metadata\":{\"finalizers\":null}}");
     let ran = desk.good(&RUN);

@@ -41,8 +41,7 @@ const MAY_USE: [(&str, &[&str]); 28] = [
     ("perbuck-import", &["perbuck-core"]),
     ("perbuck-report", &["perbuck-core"]),
     ("perbuck-export", &["perbuck-report"]),
-    // The prices are of its tests alone, which plan the studies.
-    ("perbuck-deploy", &["perbuck-core", "perbuck-prices"]),
+    ("perbuck-deploy", &["perbuck-core", "perbuck-prices"]), // The prices are of its tests alone.
     ("perbuck-database", &["perbuck-core", "perbuck-load"]),
     ("perbuck-net", &["perbuck-database", "perbuck-event", "perbuck-load"]),
     // What the tests of the databases share.

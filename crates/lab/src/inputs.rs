@@ -21,6 +21,7 @@ use crate::store;
 mod attach;
 mod check;
 mod named;
+mod part;
 mod share;
 
 pub use attach::{Targets, study_text};
@@ -153,36 +154,6 @@ pub(crate) fn price_text(path: Option<&Path>, study: &str) -> Result<Option<(Pat
 /// As [`read`], and a study whose numbers are published ones: what it would measure is not said in it.
 pub fn read_to_measure(study: (&Path, &Targets), prices: Option<&Path>, registry: Registry) -> Result<Inputs, LabError> {
     to_measure(read(study, prices, registry)?)
-}
-
-impl Inputs {
-    /// The same study with one contender alone, and its control. Its trials are trials of the whole study.
-    ///
-    /// # Errors
-    /// Every problem that the study alone has.
-    pub(crate) fn alone(&self, contender: &str) -> Result<Self, LabError> {
-        self.of_contenders(self.text.clone(), &|name| name == contender)
-    }
-
-    /// The same contenders with another text of the study, which has their targets; and with their passwords.
-    ///
-    /// # Errors
-    /// Every problem of the text.
-    pub(crate) fn with(&self, text: String, passwords: BTreeMap<String, Secret>) -> Result<Self, LabError> {
-        let there = |name: &str| self.study.contender(name).is_some();
-        Ok(Self { passwords, ..self.of_contenders(text, &there)? })
-    }
-
-    fn of_contenders(&self, text: String, keeps: &dyn Fn(&str) -> bool) -> Result<Self, LabError> {
-        let prices = self.prices.as_ref().map(|(name, text)| (name.into(), text.clone()));
-        let only = |study: &mut Study| {
-            let baseline = study.baseline().name.clone();
-            study.contenders.retain(|c| keeps(c.control_of.as_deref().unwrap_or(&c.name)));
-            study.baseline = study.position(&baseline).unwrap_or(0);
-            Ok(())
-        };
-        check_with(&self.name, text, prices, self.registry, only).map_err(|problems| LabError::problems(&problems))
-    }
 }
 
 /// Refuses a study whose numbers are published ones, or read from logs.

@@ -90,12 +90,15 @@ fn whole(inputs: &Inputs, options: &RunOptions, progress: &mut dyn Progress, sto
     }
     planned::reads_after_writes(inputs, &plan).iter().for_each(|line| progress.alert(line));
     let on_disk = (plan.len(), on_disk);
-    if deploy::deploys(&inputs.study) {
-        on_clusters(inputs, options, &store, on_disk, &missing, progress, stop)?;
+    let checked = if deploy::deploys(&inputs.study) {
+        on_clusters(inputs, options, &store, on_disk, &missing, progress, stop)?
     } else {
         measured((inputs, None), options, (&store, looks), on_disk, &missing, progress, stop)?;
+        true
+    };
+    if checked {
+        store.mark_checked()?;
     }
-    store.mark_checked()?;
     Ok(store.root().to_owned())
 }
 

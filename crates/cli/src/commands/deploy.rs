@@ -2,7 +2,6 @@
 
 use std::fs;
 use std::path::Path;
-use std::time::Duration;
 
 use perbuck_console::{Display, print, print_styled, stop_on_signal};
 use perbuck_lab::deploy::{self, Deployment, Spending, Status};
@@ -19,9 +18,6 @@ use crate::args::deploy::{
 
 /// What Ctrl-C does.
 const STOPS: &str = "stopping; what was made stays, and the same command goes on";
-
-/// How often the end of a deployment that has expired is tried, a minute apart.
-const TRIES: u32 = 20;
 
 pub(crate) fn run(arguments: &DeployArguments) -> Result<(), LabError> {
     match &arguments.command {
@@ -75,7 +71,12 @@ fn status(arguments: &DeployedArguments) -> Result<(), LabError> {
     let inputs = read(&arguments.study)?;
     known(&inputs, &arguments.results)?;
     let mut deployment = Deployment::seen(&inputs, &arguments.results)?;
-    let all = deployment.status()?;
+    let all = deployment.status();
+    if all.is_err() {
+        // What it has cost is known without an answer of the cluster.
+        spent(&deployment)?;
+    }
+    let all = all?;
     if all.is_empty() {
         print("nothing is up\n")?;
     }
@@ -108,23 +109,15 @@ fn status(arguments: &DeployedArguments) -> Result<(), LabError> {
 fn down(arguments: &DownArguments) -> Result<(), LabError> {
     let DeployedArguments { study, results } = &arguments.of;
     let (inputs, stop) = (read(study)?, stop_on_signal(STOPS)?);
-    if arguments.when_expired && !deploy::expired(&inputs, results, &stop)? {
-        return Ok(());
+    if arguments.when_expired {
+        return deploy::end_expired(&inputs, results, &mut Display::default(), &stop);
     }
     known(&inputs, results)?;
     let mut deployment = Deployment::open(&inputs, results)?;
     if !deployment.is_up() {
         return print("nothing is up\n");
     }
-    let mut tries = if arguments.when_expired { TRIES } else { 1 };
-    while let Err(error) = deployment.down(&mut Display::default(), &stop) {
-        tries -= 1;
-        if tries == 0 || error.kind() == ErrorKind::Interrupted {
-            return Err(error);
-        }
-        perbuck_console::say(&format!("{error}; trying once more in a minute"));
-        std::thread::sleep(Duration::from_secs(60));
-    }
+    deployment.down(&mut Display::default(), &stop)?;
     print("nothing of this study is left\n")?;
     spent(&deployment)
 }

@@ -82,9 +82,10 @@ fn nodes_of(node: &Node, contender: &Contender, seen: &Deployed, found: &mut Vec
     if own.len() != node.count as usize {
         let names: Vec<&str> = own.iter().map(|n| n.name.as_str()).collect();
         let names = if names.is_empty() { String::new() } else { format!(": {}", names.join(", ")) };
-        let run = counted(own.len(), "node");
-        found.push(format!("the bill has {} × {} for {}, and {run} run{names}", node.count, node.instance, node.role));
+        let has = counted(own.len(), "node");
+        found.push(format!("the bill has {} × {} for {}, and the cluster {has}{names}", node.count, node.instance, node.role));
     }
+    spread(node, contender, &own, found);
     let arch = node.machine.as_ref().map(|machine| machine.arch.as_str()).or(contender.arch.as_deref());
     for one in own {
         if !one.instance.is_empty() && one.instance != node.instance {
@@ -103,6 +104,17 @@ fn nodes_of(node: &Node, contender: &Contender, seen: &Deployed, found: &mut Vec
                 zones.join(", ")
             ));
         }
+    }
+}
+
+/// Whether machines are spread as evenly over the study's zones as they can be.
+fn spread(node: &Node, contender: &Contender, own: &[&DeployedNode], found: &mut Vec<String>) {
+    let zones = zones(node, contender);
+    let counts: Vec<usize> = zones.iter().map(|zone| own.iter().filter(|one| one.zone == *zone).count()).collect();
+    let (most, least) = (counts.iter().max().copied().unwrap_or(0), counts.iter().min().copied().unwrap_or(0));
+    if most > least + 1 {
+        let all: Vec<String> = zones.iter().zip(&counts).map(|(zone, count)| format!("{count} in {zone}")).collect();
+        found.push(format!("the nodes of {} are spread unevenly: {}", node.role, all.join(", ")));
     }
 }
 
@@ -129,8 +141,8 @@ fn pods_of(node: &Node, seen: &Deployed, found: &mut Vec<String>) {
     }
     let runs_pods = ![ADMIN, CLIENT].contains(&node.role.as_str());
     if runs_pods && pods.len() != node.count as usize {
-        let (machines, run) = (counted(node.count as usize, "machine"), counted(pods.len(), "pod"));
-        found.push(format!("the bill has {machines} for {}, and {run} exist", node.role));
+        let (machines, has) = (counted(node.count as usize, "machine"), counted(pods.len(), "pod"));
+        found.push(format!("the bill has {machines} for {}, and the cluster {has}", node.role));
     }
 }
 
@@ -139,8 +151,8 @@ fn volumes_of(node: &Node, seen: &Deployed, found: &mut Vec<String>) {
     let Some(volume) = node.volumes.first() else { return };
     let own: Vec<_> = seen.volumes.iter().filter(|v| v.role == node.role).collect();
     if own.len() != node.count as usize {
-        let (billed, exist) = (counted(node.count as usize, "volume"), counted(own.len(), "volume"));
-        found.push(format!("the bill has {billed} for {}, and {exist} exist", node.role));
+        let (billed, has) = (counted(node.count as usize, "volume"), counted(own.len(), "volume"));
+        found.push(format!("the bill has {billed} for {}, and the cluster {has}", node.role));
     }
     for one in own {
         let mut differs = |what: &str, is: Option<String>, billed: Option<String>| {

@@ -171,8 +171,8 @@ impl Rendered {
             head.extend(layer.crds.iter().map(|url| format!("Its kinds come first: kubectl apply --server-side -f {url}")));
             head.extend(layer.secrets.iter().map(|secret| {
                 format!(
-                    "Its secret comes first: kubectl -n {} create secret generic {} --from-literal={}=…",
-                    secret.namespace, secret.name, secret.key
+                    "Its secret comes first: {} in {}, with a random `{}`; README.md has the command.",
+                    secret.name, secret.namespace, secret.key
                 )
             }));
             File { path: path(&layer.file), text: yaml_file(&head, &layer.objects) }

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use perbuck_deploy::kubernetes::plan::dns;
 use perbuck_deploy::kubernetes::{Group, label};
-use perbuck_kubernetes::ApiError;
+use perbuck_kubernetes::{ApiError, Kind};
 use serde_json::{Value, json};
 
-use super::cluster::{MANAGER, Reached, kind, told};
+use super::cluster::{MANAGER, Reached, told};
 use super::facts::{at, name, node, text};
 use crate::error::{ErrorKind, LabError};
 use crate::progress::Progress;
@@ -18,7 +18,7 @@ const NAMES_SHOWN: usize = 8;
 /// Attempts to mark nodes that other programs change at the same time.
 const ATTEMPTS: u32 = 20;
 
-/// Marks as many free nodes as each group has machines; those that are marked already stay.
+/// Marks as many free nodes as each group has machines in each of its zones; those that are marked already stay.
 ///
 /// # Errors
 /// Too few nodes of a type are free.
@@ -40,11 +40,13 @@ fn claim_listed(reached: &Reached<'_>, id: &str, progress: &mut dyn Progress) ->
     let mut free: Vec<&Value> = nodes.iter().filter(|n| !marked.contains_key(name(n)) && is_usable(n)).collect();
     free.sort_by_key(|n| name(n));
     let mut taken: Vec<(&Group, &Value)> = Vec::new();
-    for group in &reached.rendered.cluster.groups {
-        let own = |n: &&&Value| study_of(n) == reached.rendered.study && is_of(n, group);
+    let pools = reached.rendered.cluster.groups.iter().flat_map(|group| group.pools().into_iter().map(move |pool| (group, pool)));
+    for (group, pool) in pools {
+        let in_zone = |n: &Value| pool.zone.as_deref().is_none_or(|zone| node(n).zone == zone);
+        let own = |n: &&&Value| study_of(n) == reached.rendered.study && is_of(n, group) && in_zone(n);
         let have = marked.values().filter(own).count();
-        let fits = |n: &&Value| fits(n, group);
-        let wanted = (group.count as usize).saturating_sub(have);
+        let fits = |n: &&Value| fits(n, group) && in_zone(n);
+        let wanted = (pool.count as usize).saturating_sub(have);
         let chosen: Vec<&Value> = free.iter().copied().filter(fits).take(wanted).collect();
         if chosen.len() < wanted {
             return Err(too_few(group, wanted, &nodes));
@@ -76,7 +78,7 @@ pub(super) fn release(reached: &Reached<'_>, id: &str) -> Result<(), LabError> {
         let released = nodes
             .iter()
             .filter(own)
-            .try_for_each(|of| reached.api.merge((&kind("v1", "Node"), None, name(of)), &unmark(of), MANAGER).map(drop));
+            .try_for_each(|of| reached.api.merge((&Kind::of("v1", "Node"), None, name(of)), &unmark(of), MANAGER).map(drop));
         match released {
             Ok(()) => return Ok(()),
             Err(error) if error.kind == perbuck_kubernetes::ErrorKind::Conflict => last = Err(told(error)),

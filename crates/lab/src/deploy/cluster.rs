@@ -39,11 +39,6 @@ pub(super) fn told(error: ApiError) -> LabError {
     LabError::new(ErrorKind::Target, error.to_string(), error.help)
 }
 
-/// A kind of the API's own.
-pub(super) fn kind(api_version: &str, kind: &str) -> Kind {
-    Kind { api_version: api_version.to_owned(), kind: kind.to_owned() }
-}
-
 /// Where the credentials of a cluster that perbuck makes lie: commands of the provider, and no secret.
 fn kubeconfig(root: &Path, rendered: &Rendered) -> PathBuf {
     root.join(format!("deployment-{}.kubeconfig", rendered.cluster.name))
@@ -232,7 +227,7 @@ impl Reached<'_> {
     }
 
     pub(super) fn list(&self, of: (&str, &str), namespace: Option<&str>, selector: &str) -> Result<Vec<Value>, LabError> {
-        self.api.list(&kind(of.0, of.1), namespace, selector).map_err(told)
+        self.api.list(&Kind::of(of.0, of.1), namespace, selector).map_err(told)
     }
 
     /// The nodes of the study.

@@ -243,8 +243,11 @@ fn fees(inputs: &Inputs, cluster: &Cluster) -> Vec<CostItem> {
     for contender in &contenders {
         for fee in contender.fees.iter().filter(|fee| fee.group == LineGroup::Fee) {
             let by_time = matches!(fee.terms, FeeTerms::Hour(_) | FeeTerms::Month(_) | FeeTerms::Listed { quantity: None, .. });
-            if by_time && !found.iter().any(|(name, _)| *name == fee.name) {
-                kinds.push(kind_of(inputs, contender, cluster, fee));
+            let kind = kind_of(inputs, contender, cluster, fee);
+            let is_known = found.iter().any(|(name, _)| *name == fee.name) || !kind.is_empty() && kinds.contains(&kind);
+            // A study may bill a load balancer, and perbuck makes none.
+            if by_time && !is_known && kind != "load-balancer" {
+                kinds.push(kind);
                 found.push((fee.name.clone(), of_fee(inputs, contender, fee)));
             }
         }
@@ -282,6 +285,7 @@ fn kind_of(inputs: &Inputs, contender: &Contender, cluster: &Cluster, fee: &Fee)
     let has = |wanted: &str| name.split(|c: char| !c.is_alphanumeric()).any(|word| word == wanted);
     let by_name = match () {
         () if name.contains("control plane") => "control-plane",
+        () if name.contains("load balancer") => "load-balancer",
         () if has("nat") => "nat",
         () => "",
     };

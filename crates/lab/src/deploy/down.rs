@@ -13,7 +13,7 @@ use perbuck_kubernetes::{Found, Kind};
 use perbuck_load::stop::StopToken;
 use serde_json::Value;
 
-use super::cluster::{self, Reached, kind, told};
+use super::cluster::{self, Reached, told};
 use super::facts::{name, text};
 use super::state::ClusterState;
 use super::up::pause;
@@ -207,7 +207,7 @@ fn nothing_left(reached: &Reached<'_>, exists: bool) -> Result<(), LabError> {
     let left = reached.api.labelled(&reached.selector()).map_err(told)?;
     let left: Vec<String> = left
         .iter()
-        .filter(|found| exists || found.kind != kind("v1", "Node"))
+        .filter(|found| exists || found.kind != Kind::of("v1", "Node"))
         .map(|found| format!("{} {}", found.kind.kind, found.name))
         .collect();
     if left.is_empty() {

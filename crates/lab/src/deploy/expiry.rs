@@ -6,21 +6,25 @@ use std::fs::File;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use perbuck_load::stop::StopToken;
 
 use super::state::{self, State};
+use super::up::pause_for;
 use super::{Deployment, now_unix_s};
-use crate::error::LabError;
+use crate::error::{ErrorKind, LabError};
 use crate::folder;
 use crate::inputs::Inputs;
+use crate::progress::Progress;
 
 /// What the process says.
 pub(crate) const LOG_FILE: &str = "deployment-expiry.log";
 /// How often it looks.
 const POLL: Duration = Duration::from_secs(2);
+/// How often the end is tried, and how long after one another: a network or a login may be away for a while.
+const TRIES: u32 = 20;
+const BETWEEN_TRIES: Duration = Duration::from_secs(60);
 
 impl Deployment<'_> {
     /// Starts the process that takes the deployment down when it has expired.
@@ -40,11 +44,30 @@ impl Deployment<'_> {
     }
 }
 
+/// Takes down a deployment that has expired, and tries so for a while.
+///
+/// # Errors
+/// The last failure; a request to stop.
+pub fn end_expired(inputs: &Inputs, results: &Path, progress: &mut dyn Progress, stop: &StopToken) -> Result<(), LabError> {
+    let mut tries = 1;
+    while expired(inputs, results, stop)? {
+        match Deployment::open(inputs, results)?.down(progress, stop) {
+            Err(error) if tries < TRIES && error.kind() != ErrorKind::Interrupted => {
+                progress.alert(&format!("{error}; tried again in {} s", BETWEEN_TRIES.as_secs()));
+                pause_for(BETWEEN_TRIES, stop)?;
+                tries += 1;
+            }
+            done => return done,
+        }
+    }
+    Ok(())
+}
+
 /// Waits until the deployment of a study has expired and no perbuck holds it; false where it was ended, or has another end by then.
 ///
 /// # Errors
 /// A state that cannot be read; a request to stop.
-pub fn expired(inputs: &Inputs, results: &Path, stop: &StopToken) -> Result<bool, LabError> {
+fn expired(inputs: &Inputs, results: &Path, stop: &StopToken) -> Result<bool, LabError> {
     let root = results.join(&inputs.study.name);
     let Some(first) = State::read(&root)? else { return Ok(false) };
     loop {
@@ -62,12 +85,6 @@ pub fn expired(inputs: &Inputs, results: &Path, stop: &StopToken) -> Result<bool
                 return Ok(is_up);
             }
         }
-        let since = Instant::now();
-        while since.elapsed() < POLL {
-            if stop.requested() {
-                return Err(LabError::interrupted());
-            }
-            thread::sleep(Duration::from_millis(100));
-        }
+        pause_for(POLL, stop)?;
     }
 }

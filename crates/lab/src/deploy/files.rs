@@ -94,7 +94,9 @@ fn steps(rendered: &Rendered) -> String {
         }));
         lines.extend(layer.secrets.iter().map(|secret| {
             let (namespace, name, key) = (&secret.namespace, &secret.name, &secret.key);
-            format!("`kubectl -n {namespace} create secret generic {name} --from-literal={key}=$(openssl rand -hex 24)`")
+            format!(
+                "`openssl rand -hex 24 | tr -d '\\n' | kubectl -n {namespace} create secret generic {name} --from-file={key}=/dev/stdin`"
+            )
         }));
         lines.push(format!("`kubectl apply --server-side -f {name}/{}`", layer.file));
     }

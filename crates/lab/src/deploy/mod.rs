@@ -17,11 +17,11 @@ mod status;
 mod tool;
 mod up;
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use perbuck_core::study::DeploySpec;
 use perbuck_core::units::MicroUsd;
 use perbuck_deploy::kubernetes::Plan;
 use perbuck_deploy::kubernetes::render::{Rendered, render};
@@ -33,11 +33,11 @@ use crate::inputs::{Inputs, read_text};
 use crate::progress::Progress;
 
 pub use cost::{CostItem, InBill, Spent, cost_items, hourly};
-pub use expiry::expired;
+pub use expiry::end_expired;
 pub use files::{COST_HEADS, SPENT_HEADS, cost_rows, files, spent_rows};
 pub use run::{Consent, Spending, deploys};
 pub(crate) use run::{Driven, consented_to_all};
-pub(crate) use state::STATE_FILE;
+pub(crate) use state::{STATE_FILE, Share};
 pub use status::Status;
 
 /// A study's deployment, which this process alone changes.
@@ -45,8 +45,8 @@ pub struct Deployment<'i> {
     inputs: &'i Inputs,
     plan: Plan,
     rendered: Vec<Rendered>,
-    /// The text of the user's file of CustomResourceDefinitions, where the study names one.
-    crds: Option<String>,
+    /// The text of the user's file of CustomResourceDefinitions, of each cluster for which the study names one.
+    crds: BTreeMap<String, String>,
     /// The study's results folder.
     root: PathBuf,
     state: state::State,
@@ -105,16 +105,15 @@ impl<'i> Deployment<'i> {
                 return Err(LabError::refused(message, "end them with that study first: perbuck deploy down"));
             }
             Some(state) => state,
-            None => state::State::new(now_unix_s())?,
+            None => state::State::new()?,
         };
-        let crds = specs(inputs).find_map(|spec| spec.crds.as_ref());
-        let crds = crds.map(|file| {
-            let folder = Path::new(&inputs.name).parent().unwrap_or(Path::new(""));
-            read_text("the operator's kinds", &folder.join(&file.value))
-        });
+        let folder = Path::new(&inputs.name).parent().unwrap_or(Path::new(""));
+        let files = plan.clusters.iter().filter_map(|cluster| Some((cluster.name.clone(), cluster.crds.as_ref()?)));
+        let crds = files.map(|(name, file)| Ok((name, read_text("the operator's kinds", &folder.join(file))?)));
+        let crds = crds.collect::<Result<_, LabError>>()?;
         let plan = plan.of_deployment(&state.id);
         let rendered = render(&plan);
-        Ok(Self { inputs, plan, rendered, crds: crds.transpose()?, root, state, lock, watches: false })
+        Ok(Self { inputs, plan, rendered, crds, root, state, lock, watches: false })
     }
 
     /// What it makes, with what each costs.
@@ -138,7 +137,28 @@ impl<'i> Deployment<'i> {
 /// # Errors
 /// A state that cannot be read.
 pub(crate) fn is_up(inputs: &Inputs, results: &Path) -> Result<bool, LabError> {
-    Ok(state::State::read(&results.join(&inputs.study.name))?.is_some_and(|state| state.is_up()))
+    Ok(state_of(inputs, results)?.is_some_and(|state| state.is_up()))
+}
+
+/// The share of a run whose clusters are up, and whose data are to be checked; `None` where there is none.
+///
+/// # Errors
+/// A state that cannot be read.
+pub(crate) fn left(inputs: &Inputs, results: &Path) -> Result<Option<Share>, LabError> {
+    let up = state_of(inputs, results)?.filter(state::State::is_up);
+    Ok(up.and_then(|state| state.share.filter(|share| state.unchecked.contains(share))))
+}
+
+/// Whether the data of each share of a run were checked after its last trial.
+///
+/// # Errors
+/// A state that cannot be read.
+pub(crate) fn all_checked(inputs: &Inputs, results: &Path) -> Result<bool, LabError> {
+    Ok(state_of(inputs, results)?.is_some_and(|state| state.unchecked.is_empty()))
+}
+
+fn state_of(inputs: &Inputs, results: &Path) -> Result<Option<state::State>, LabError> {
+    state::State::read(&results.join(&inputs.study.name))
 }
 
 /// Takes down what an interrupted command was taking down.
@@ -146,8 +166,7 @@ pub(crate) fn is_up(inputs: &Inputs, results: &Path) -> Result<bool, LabError> {
 /// # Errors
 /// What [`Deployment::down`] fails by.
 pub fn finish(inputs: &Inputs, results: &Path, progress: &mut dyn Progress, stop: &StopToken) -> Result<(), LabError> {
-    let root = results.join(&inputs.study.name);
-    match state::State::read(&root)? {
+    match state_of(inputs, results)? {
         Some(state) if state.is_up() && state.ending => Deployment::open(inputs, results)?.down(progress, stop),
         _ => Ok(()),
     }
@@ -158,7 +177,7 @@ pub fn finish(inputs: &Inputs, results: &Path, progress: &mut dyn Progress, stop
 /// # Errors
 /// A state that cannot be read.
 pub fn is_known(inputs: &Inputs, results: &Path) -> Result<bool, LabError> {
-    Ok(state::State::read(&results.join(&inputs.study.name))?.is_some())
+    Ok(state_of(inputs, results)?.is_some())
 }
 
 /// What the clusters of a study have cost until now, in words.
@@ -178,8 +197,4 @@ pub fn but(spent: &[Spent]) -> &'static str {
 /// The sum of what was spent, of what has a price.
 pub fn total(spent: &[Spent]) -> MicroUsd {
     MicroUsd(spent.iter().filter_map(|one| one.cost).map(|cost| cost.0).sum())
-}
-
-fn specs(inputs: &Inputs) -> impl Iterator<Item = &DeploySpec> {
-    inputs.study.contenders.iter().filter_map(|c| c.deploy.as_ref())
 }

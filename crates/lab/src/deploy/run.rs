@@ -7,19 +7,21 @@ use std::time::{Duration, Instant};
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD as BASE64;
-use perbuck_core::compare::deployed_changes;
+use perbuck_core::compare::{deployed_changes, deployed_otherwise};
 use perbuck_core::run_record::{Deployed, Flag};
 use perbuck_core::study::{Attached, Study};
 use perbuck_database::secret::Secret;
 use perbuck_deploy::kubernetes::plan::dns;
-use perbuck_deploy::kubernetes::render::AGENT;
+use perbuck_deploy::kubernetes::render::{AGENT, render};
 use perbuck_deploy::kubernetes::{System, label};
 use perbuck_fleet::Token;
+use perbuck_kubernetes::Kind;
 use perbuck_load::stop::StopToken;
 use serde_json::Value;
 
-use super::cluster::{Reached, kind, reach, told};
+use super::cluster::{Reached, reach, told};
 use super::facts::{is_ready, name, text, trouble};
+use super::state::Share;
 use super::status::Status;
 use super::up::pause;
 use super::{Deployment, cost, hourly, now_unix_s, plan};
@@ -29,8 +31,6 @@ use crate::fleet::{AgentAddress, FleetOptions};
 use crate::inputs::Inputs;
 use crate::progress::{Progress, clock_text};
 use crate::run::RunOptions;
-use perbuck_core::compare::deployed_otherwise;
-use perbuck_deploy::kubernetes::render::render;
 
 /// Asks the user whether to spend money; the text says how much.
 pub type Consent = fn(&str) -> io::Result<bool>;
@@ -63,7 +63,8 @@ impl<'i> Driven<'i> {
     /// # Errors
     /// What [`Deployment::up`] fails by; a cluster that is not as billed; an address that cannot be reached; no consent.
     pub(crate) fn of(
-        (inputs, share): (&'i Inputs, &str),
+        inputs: &'i Inputs,
+        (share, has_trials): (&Share, bool),
         options: &RunOptions,
         progress: &mut dyn Progress,
         stop: &StopToken,
@@ -76,11 +77,12 @@ impl<'i> Driven<'i> {
             return Err(LabError::refused(message, "take them down first: perbuck deploy down"));
         }
         // Clusters that served another share of the run are no fresh ones for this.
-        if deployment.is_up() && !by_hand && deployment.state.share.as_deref() != Some(share) {
+        if deployment.is_up() && !by_hand && deployment.state.share.as_ref() != Some(share) {
             deployment.down(progress, stop)?;
         }
         deployment.begin(&options.spending)?;
-        deployment.state.share = Some(share.to_owned());
+        deployment.state.share = Some(share.clone());
+        deployment.state.unchecked.extend(has_trials.then(|| share.clone()));
         deployment.up(progress, stop)?;
         let brought = deployment.as_billed().and_then(|()| deployment.reachable());
         let brought = brought.and_then(|found| found.hosts().iter().try_for_each(|host| answers(host, stop)).map(|()| found));
@@ -98,6 +100,7 @@ impl<'i> Driven<'i> {
         stop: &StopToken,
     ) -> Result<(), LabError> {
         done.map_err(|error| self.deployment.still_up(error))?;
+        self.deployment.checked()?;
         if self.by_hand {
             progress.line("the clusters stay up, as `perbuck deploy up` left them; `perbuck deploy down` ends them");
             return Ok(());
@@ -119,8 +122,6 @@ impl Deployment<'_> {
     pub fn begin(&mut self, spending: &Spending) -> Result<(), LabError> {
         if !self.is_up() {
             consented(spending, &self.cost_text())?;
-        }
-        if !self.is_up() {
             self.state.renew()?;
             // Its clusters have names of their own.
             self.plan = plan(self.inputs)?.of_deployment(&self.state.id);
@@ -131,6 +132,14 @@ impl Deployment<'_> {
             self.watches = true;
         }
         Ok(())
+    }
+
+    /// Notes that the data of its share were checked after the last trial.
+    fn checked(&mut self) -> Result<(), LabError> {
+        if let Some(share) = &self.state.share {
+            self.state.unchecked.remove(share);
+        }
+        self.state.write(&self.root)
     }
 
     /// Keeps it up until `deploy down`, whatever runs on it.
@@ -358,7 +367,7 @@ impl Reached<'_> {
 
     /// The text of a secret of the cluster.
     fn secret(&self, namespace: &str, name: &str, key: &str) -> Result<String, LabError> {
-        let there = self.api.get(&kind("v1", "Secret"), Some(namespace), name).map_err(told)?.unwrap_or(Value::Null);
+        let there = self.api.get(&Kind::of("v1", "Secret"), Some(namespace), name).map_err(told)?.unwrap_or(Value::Null);
         let missing = || {
             let message = format!("the cluster has no secret {name} with `{key}` in {namespace}");
             LabError::new(ErrorKind::Target, message, "bring the study up again: perbuck deploy up")

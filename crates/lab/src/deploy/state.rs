@@ -1,6 +1,6 @@
 //! What perbuck knows of a deployment between two commands: which clusters it made, and what ran there from when to when.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
 
@@ -27,17 +27,18 @@ const ID_DIGITS: usize = 12;
 pub(crate) struct State {
     /// Tells its objects from those of every other deployment.
     pub(super) id: String,
-    /// When it was asked for, seconds since 1970 UTC.
-    pub(super) began_unix_s: u64,
-    /// When it is to end by itself.
+    /// When it is to end by itself, seconds since 1970 UTC.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) expires_unix_s: Option<u64>,
     /// Whether it is being taken down: what is there then is no whole deployment any more.
     #[serde(default)]
     pub(super) ending: bool,
-    /// For which share of a run it was brought up, where a run has several.
+    /// For which share of a run it was brought up.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) share: Option<String>,
+    pub(super) share: Option<Share>,
+    /// Shares with trials whose data were not checked after the last of them.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub(super) unchecked: BTreeSet<Share>,
     /// Whether `deploy up` brought it up, so that only `deploy down` takes it down.
     #[serde(default)]
     pub(super) by_hand: bool,
@@ -45,6 +46,17 @@ pub(crate) struct State {
     pub(super) clusters: BTreeMap<String, ClusterState>,
     /// Machines and volumes that were seen, by cluster and name.
     pub(super) seen: BTreeMap<String, Seen>,
+}
+
+/// A part of a run with clusters of its own.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Share {
+    /// The deployment, from 1.
+    pub(crate) deployment: u32,
+    /// The contender, where those are up one after the other.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) contender: Option<String>,
 }
 
 /// A cluster: each time that it was up.
@@ -105,18 +117,9 @@ impl State {
     ///
     /// # Errors
     /// The system gives no random bytes.
-    pub(super) fn new(now: u64) -> Result<Self, LabError> {
-        let (clusters, seen) = Default::default();
-        Ok(Self {
-            id: id()?,
-            began_unix_s: now,
-            expires_unix_s: None,
-            ending: false,
-            share: None,
-            by_hand: false,
-            clusters,
-            seen,
-        })
+    pub(super) fn new() -> Result<Self, LabError> {
+        let (clusters, seen, unchecked) = Default::default();
+        Ok(Self { id: id()?, expires_unix_s: None, ending: false, share: None, unchecked, by_hand: false, clusters, seen })
     }
 
     /// Begins again after all of it had ended. What was seen before still counts.
@@ -155,7 +158,8 @@ impl State {
         replace(&root.join(STATE_FILE), &(text + "\n"))
     }
 
-    /// Notes what was seen of a contender now; `made` says whether perbuck made its cluster. What was there before and is not any more has gone in between; it is counted until now.
+    /// Notes what was seen of a contender now; `made` says whether perbuck made its cluster. What was there before and is not any more has
+    /// gone in between. It is counted until now.
     pub(super) fn saw(&mut self, (cluster, contender): (&str, &str), deployed: &Deployed, (made, now): (bool, u64)) {
         // Machines of a client that drives all contenders are seen with each of them.
         let own = |shared: bool| if shared { "" } else { contender }.to_owned();

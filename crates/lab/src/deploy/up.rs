@@ -7,11 +7,11 @@ use perbuck_core::study::Provider;
 use perbuck_deploy::kubernetes::System;
 use perbuck_deploy::kubernetes::render::{AGENT, Agents, Layer, Rendered};
 use perbuck_fleet::Token;
-use perbuck_kubernetes::{Api, Change};
+use perbuck_kubernetes::{Api, Change, Kind};
 use perbuck_load::stop::StopToken;
 use serde_json::{Value, json};
 
-use super::cluster::{ID, MANAGER, Reached, kind, told};
+use super::cluster::{ID, MANAGER, Reached, told};
 use super::facts::{is_ready, name, text, trouble, warning};
 use super::state::{Period, where_it_is};
 use super::{Deployment, claim, cluster, now_unix_s};
@@ -110,7 +110,7 @@ impl Deployment<'_> {
     /// Makes sure that no other deployment has the names of this one.
     fn is_ours(&self, reached: &Reached<'_>) -> Result<(), LabError> {
         for namespace in reached.rendered.namespaces() {
-            let there = reached.api.get(&kind("v1", "Namespace"), None, &namespace).map_err(told)?;
+            let there = reached.api.get(&Kind::of("v1", "Namespace"), None, &namespace).map_err(told)?;
             let Some(there) = there else { continue };
             let of = text(&there, &["metadata", "annotations", ID]);
             if of != self.state.id {
@@ -161,7 +161,7 @@ impl Deployment<'_> {
 
     /// The kinds of the operator: from the user's file, or from the operator's release.
     fn crds(&self, reached: &Reached<'_>, url: &str, progress: &mut dyn Progress, stop: &StopToken) -> Result<(), LabError> {
-        let text = match &self.crds {
+        let text = match self.crds.get(&reached.rendered.cluster.name) {
             Some(text) => text.clone(),
             None => {
                 progress.passing(&format!("reading {url}"));
@@ -169,10 +169,10 @@ impl Deployment<'_> {
             }
         };
         let objects = perbuck_kubernetes::yaml(&text).map_err(told)?;
+        let of = Kind::of("apiextensions.k8s.io/v1", "CustomResourceDefinition");
         let mut names = Vec::new();
-        for object in objects.iter().filter(|object| text_of(object, "kind") == "CustomResourceDefinition") {
+        for object in objects.iter().filter(|object| text_of(object, "kind") == of.kind) {
             names.push(name(object).to_owned());
-            let of = kind("apiextensions.k8s.io/v1", "CustomResourceDefinition");
             // Those of a cluster that exists may serve another operator, too.
             let exists = reached.rendered.cluster.provider == Provider::Kubernetes;
             if !exists || reached.api.get(&of, None, name(object)).map_err(told)?.is_none() {
@@ -186,8 +186,7 @@ impl Deployment<'_> {
         let since = Instant::now();
         for name in names {
             let served = || -> Result<bool, LabError> {
-                let found = reached.api.get(&kind("apiextensions.k8s.io/v1", "CustomResourceDefinition"), None, &name);
-                Ok(found.map_err(told)?.is_some_and(|crd| is_established(&crd)))
+                Ok(reached.api.get(&of, None, &name).map_err(told)?.is_some_and(|crd| is_established(&crd)))
             };
             while !served()? {
                 pause(stop)?;
@@ -224,7 +223,7 @@ fn remove_ended(
     progress: &mut dyn Progress,
     stop: &StopToken,
 ) -> Result<(), LabError> {
-    let of = kind("batch/v1", "Job");
+    let of = Kind::of("batch/v1", "Job");
     let read = || reached.api.get(&of, object.namespace(), object.name()).map_err(told);
     let Some(job) = read()? else { return Ok(()) };
     // The job counts a pod a while after its end.
@@ -254,7 +253,7 @@ fn is_established(crd: &Value) -> bool {
 
 /// Makes a secret with a random text in one key, unless it is there: its text lies in the cluster alone.
 fn make_secret(reached: &Reached<'_>, id: &str, secret: &perbuck_deploy::kubernetes::render::Secret) -> Result<(), LabError> {
-    let there = reached.api.get(&kind("v1", "Secret"), Some(&secret.namespace), &secret.name).map_err(told)?;
+    let there = reached.api.get(&Kind::of("v1", "Secret"), Some(&secret.namespace), &secret.name).map_err(told)?;
     if there.is_some() {
         return Ok(());
     }
@@ -271,8 +270,13 @@ fn make_secret(reached: &Reached<'_>, id: &str, secret: &perbuck_deploy::kuberne
 
 /// Waits a moment, or ends by a request to stop.
 pub(super) fn pause(stop: &StopToken) -> Result<(), LabError> {
+    pause_for(POLL, stop)
+}
+
+/// The same for a longer while.
+pub(super) fn pause_for(time: Duration, stop: &StopToken) -> Result<(), LabError> {
     let since = Instant::now();
-    while since.elapsed() < POLL {
+    while since.elapsed() < time {
         if stop.requested() {
             return Err(LabError::interrupted());
         }

@@ -69,17 +69,17 @@ fn a_planted_difference_of_each_kind_is_found_and_a_clean_cluster_has_none() {
         (|d| d.nodes[2].zone = "us-east-1b".into(), "node b0 of tikv is in us-east-1b, and the study names us-east-1a"),
         (
             |d| d.nodes.push(DeployedNode { name: "b9".into(), ..d.nodes[2].clone() }),
-            "the bill has 3 × r6g.2xlarge for tikv, and 4 nodes run: b0, b1, b2, b9",
+            "the bill has 3 × r6g.2xlarge for tikv, and the cluster 4 nodes: b0, b1, b2, b9",
         ),
         (
             |d| d.nodes.push(DeployedNode { name: "x".into(), role: "pd".into(), ..d.nodes[2].clone() }),
             "node x has the role pd, which the bill does not have",
         ),
-        (|d| drop(d.nodes.pop()), "the bill has 1 × c5.4xlarge for client, and 0 nodes run"),
+        (|d| drop(d.nodes.pop()), "the bill has 1 × c5.4xlarge for client, and the cluster 0 nodes"),
         (|d| d.pods[3].node = "b0".into(), "2 pods of tikv share node b0: tikv-0, tikv-1"),
         (|d| d.pods[3].node = "a0".into(), "pod tikv-1 of tikv runs on a0, which is a node of tidb"),
         (|d| d.pods[3].node = "z".into(), "pod tikv-1 of tikv runs on z, which is no node of this contender"),
-        (|d| drop(d.pods.pop()), "the bill has 3 machines for tikv, and 2 pods exist"),
+        (|d| drop(d.pods.pop()), "the bill has 3 machines for tikv, and the cluster 2 pods"),
         (|d| d.pods[0].ready = false, "pod tidb-0 is not ready"),
         (|d| d.pods[0].node.clear(), "pod tidb-0 runs on no node"),
         (|d| d.volumes[1].size_gib = 500, "volume tikv-1 of tikv has the size 500 GiB, and the bill has 1000 GiB"),
@@ -96,6 +96,17 @@ fn a_planted_difference_of_each_kind_is_found_and_a_clean_cluster_has_none() {
         let found = deployed_otherwise(&study, "arm", &seen);
         assert!(found.iter().any(|text| text == said), "{said}: {found:?}");
     }
+}
+
+#[test]
+fn machines_in_one_of_several_zones_are_found() {
+    let mut study = study();
+    study.contenders[0].nodes[2].zones = Some(2);
+    let found = deployed_otherwise(&study, "arm", &billed());
+    assert_eq!(found, ["the nodes of tikv are spread unevenly: 3 in us-east-1a, 0 in us-east-1b"]);
+    let mut even = billed();
+    even.nodes[2].zone = "us-east-1b".into();
+    assert_eq!(deployed_otherwise(&study, "arm", &even), Vec::<String>::new());
 }
 
 #[test]

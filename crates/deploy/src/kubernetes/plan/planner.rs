@@ -64,6 +64,14 @@ impl Planner<'_> {
             let message = format!("the namespace `{namespace}` has {} characters, above {NAME_LIMIT}", namespace.len());
             self.problem(contender.line, message, "give the study or the contender a shorter name");
         }
+        if let Some(other) = self.clusters.iter().flat_map(|c| &c.systems).find(|system| system.namespace == namespace) {
+            let message = format!("`{}` and `{}` have one name on Kubernetes: {namespace}", other.contender, contender.name);
+            self.problem(
+                contender.line,
+                message,
+                "give one of them another name: capitals, `.` and `_` make no difference there",
+            );
+        }
         self.storage(contender, spec);
         let images = self.images(contender, spec, kind, &groups);
         let config = self.config(spec, kind);
@@ -128,27 +136,7 @@ impl Planner<'_> {
         let crds = spec.crds.as_ref().map(|file| file.value.clone());
         let same = |c: &Cluster| c.provider == spec.provider && c.region == region && c.context == context;
         if let Some(position) = self.clusters.iter().position(same) {
-            let cluster = &mut self.clusters[position];
-            let differs = [
-                ("kubernetes", cluster.kubernetes != kubernetes),
-                ("operator", operator.is_some() && cluster.operator.is_some() && cluster.operator != operator),
-                ("crds", crds.is_some() && cluster.crds.is_some() && cluster.crds != crds),
-            ];
-            for zone in &spec.zones {
-                if !cluster.named_zones.contains(&zone.value) {
-                    cluster.named_zones.push(zone.value.clone());
-                }
-            }
-            cluster.operator = cluster.operator.take().or(operator);
-            cluster.crds = cluster.crds.take().or(crds);
-            for (key, _) in differs.into_iter().filter(|(_, differs)| *differs) {
-                let message = format!("contenders of one cluster differ in `deploy.{key}`");
-                self.problem(
-                    spec.line,
-                    message,
-                    "give both the same value: they share provider and region, so they share a cluster",
-                );
-            }
+            self.join(position, spec, (&kubernetes, operator, crds));
             return Some(position);
         }
         let others = self.clusters.iter().filter(|c| c.provider == spec.provider).count();
@@ -174,6 +162,30 @@ impl Planner<'_> {
             systems,
         });
         Some(self.clusters.len() - 1)
+    }
+
+    /// Adds what another contender says of a cluster, and finds where they differ.
+    fn join(&mut self, position: usize, spec: &DeploySpec, said: (&str, Option<String>, Option<String>)) {
+        let (kubernetes, operator, crds) = said;
+        let cluster = &mut self.clusters[position];
+        let other = |own: &Option<String>, new: &Option<String>| own.is_some() && new.is_some() && own != new;
+        let differs = [
+            ("kubernetes", cluster.kubernetes != kubernetes),
+            ("operator", other(&cluster.operator, &operator)),
+            ("crds", other(&cluster.crds, &crds)),
+        ];
+        for zone in &spec.zones {
+            if !cluster.named_zones.contains(&zone.value) {
+                cluster.named_zones.push(zone.value.clone());
+            }
+        }
+        cluster.operator = cluster.operator.take().or(operator);
+        cluster.crds = cluster.crds.take().or(crds);
+        for (key, _) in differs.into_iter().filter(|(_, differs)| *differs) {
+            let message = format!("contenders of one cluster differ in `deploy.{key}`");
+            let help = "give both the same value: they share provider and region, so they share a cluster";
+            self.problem(spec.line, message, help);
+        }
     }
 
     fn group(&mut self, contender: &Contender, spec: &DeploySpec, kind: Kind, node: &Node) -> Option<Group> {

@@ -29,6 +29,7 @@ fn a_study_without_a_deployment_has_no_plan() {
 fn every_contender_that_cannot_be_deployed_is_named() {
     for (from, to, said) in [
         ("kind = \"tidb\"", "kind = \"tidbb\"", "did you mean `tidb`?"),
+        ("name = \"arm\"", "name = \"X86\"", "`X86` and `x86` have one name on Kubernetes"),
         ("role = \"tidb\"", "role = \"tibd\"", "runs nothing on a node of role `tibd`"),
         ("role = \"pd\"", "role = \"tidb\"", "has no node of role `pd`"),
         ("role = \"admin\"", "role = \"monitor\"", "has no node of role `admin`"),
