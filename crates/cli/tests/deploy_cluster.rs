@@ -40,8 +40,7 @@ fn a_second_up_changes_nothing_status_is_as_billed_and_down_leaves_nothing() {
     // What is up is paid for already, so perbuck does not ask.
     desk.good(&["deploy", "up", "s.toml"]);
     let status = desk.good(&["deploy", "status", "s.toml"]).out;
-    for line in
-        ["arm: 3 nodes, 1 of 1 pods ready, 1 volumes\n  as billed", "x86: 3 nodes, 1 of 1 pods ready, 1 volumes\n  as billed"]
+    for line in ["arm: 3 nodes, 1 of 1 pod ready, 1 volume\n  as billed", "x86: 3 nodes, 1 of 1 pod ready, 1 volume\n  as billed"]
     {
         assert!(status.contains(line), "{line}: {status}");
     }
@@ -208,7 +207,7 @@ fn what_another_deployment_made_is_left_alone() {
     let elsewhere = |words: &[&'static str]| [words, &["--results", "elsewhere"]].concat();
     let whose = format!("of deployment {id}");
     refused(&desk, &elsewhere(&UP), 4, &["the cluster has a namespace perbuck-kw", &whose, "another `name`"]);
-    desk.good(&elsewhere(&DOWN));
+    refused(&desk, &elsewhere(&DOWN), 2, &["elsewhere/kw knows of no deployment of this study"]);
     assert_eq!(versions("kw"), before, "the down of a deployment that made nothing takes nothing away");
     desk.good(&["deploy", "status", "s.toml"]);
     desk.good(&DOWN);

@@ -125,7 +125,8 @@ fn without_eksctl_nothing_is_begun_and_it_is_named() {
     let refused = desk.perbuck(&UP);
     assert!(refused.code == Some(2) && refused.err.contains("no eksctl was found in PATH"), "{refused:#?}");
     assert!(refused.err.contains("install eksctl 0.190 or later"), "{refused:#?}");
-    assert!(desk.good(&["deploy", "status", "s.toml"]).out.starts_with("nothing is up"));
+    let status = desk.perbuck(&["deploy", "status", "s.toml"]);
+    assert!(status.code == Some(2) && status.err.contains("knows of no deployment of this study"), "{status:#?}");
     let path = desk.write("bin/eksctl", "#!/bin/sh\necho 0.140.0\n");
     std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).unwrap();
     desk.set("PATH", &format!("{}:/bin:/usr/bin", desk.path("bin").display()));
@@ -152,7 +153,11 @@ fn a_cluster_that_eksctl_makes_is_as_billed_and_goes_with_everything_on_it() {
     assert!(all.contains("create nodegroup -f") && all.contains("create addon -f"), "{all}");
     let down = desk.good(&DOWN);
     assert!(down.out.contains("nothing of this study is left"), "{down:#?}");
-    assert!(calls(&made).contains("delete cluster --name perbuck-kw-eks --region us-east-1 --wait"), "{}", calls(&made));
+    // The name in the account carries the deployment's number.
+    let ended = calls(&made)
+        .lines()
+        .any(|call| call.starts_with("delete cluster --name perbuck-kw-eks-") && call.contains(" --region us-east-1 --wait"));
+    assert!(ended, "{}", calls(&made));
     nothing_is_there(&made, "after down");
     assert!(!desk.path("results/kw/deployment-perbuck-kw-eks.kubeconfig").exists());
 }

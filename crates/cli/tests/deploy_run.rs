@@ -182,7 +182,7 @@ fn an_agent_of_another_build_is_refused_and_a_lost_one_is_told_with_its_pod() {
     assert_eq!(run.wait().unwrap().code(), Some(130), "{}", said(&desk));
     // The same command starts both again.
     let ran = desk.good(&RUN);
-    assert!(ran.err.contains("a pod of Job client has ended"), "{ran:#?}");
+    assert!(ran.err.contains("a pod of job client has ended"), "{ran:#?}");
     records_tell_the_cluster(&desk, 4);
     nothing_is_left("kw", "after the run");
 }

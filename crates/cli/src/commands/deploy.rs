@@ -110,7 +110,8 @@ fn down(arguments: &DownArguments) -> Result<(), LabError> {
     let DeployedArguments { study, results } = &arguments.of;
     let (inputs, stop) = (read(study)?, stop_on_signal(STOPS)?);
     if arguments.when_expired {
-        return deploy::end_expired(&inputs, results, &mut Display::default(), &stop);
+        let ended = deploy::end_expired(&inputs, results, &mut Display::default(), &stop)?;
+        return if ended { gone(&Deployment::seen(&inputs, results)?) } else { Ok(()) };
     }
     known(&inputs, results)?;
     let mut deployment = Deployment::open(&inputs, results)?;
@@ -118,8 +119,13 @@ fn down(arguments: &DownArguments) -> Result<(), LabError> {
         return print("nothing is up\n");
     }
     deployment.down(&mut Display::default(), &stop)?;
+    gone(&deployment)
+}
+
+/// Says that a deployment was taken down, and what it cost.
+fn gone(deployment: &Deployment<'_>) -> Result<(), LabError> {
     print("nothing of this study is left\n")?;
-    spent(&deployment)
+    spent(deployment)
 }
 
 /// Refuses a folder of results that knows of no deployment: something may be up that is known elsewhere.

@@ -44,6 +44,11 @@ fn kubeconfig(root: &Path, rendered: &Rendered) -> PathBuf {
     root.join(format!("deployment-{}.kubeconfig", rendered.cluster.name))
 }
 
+/// Whether perbuck was given credentials of a cluster that it makes, which is before it applies anything to it.
+pub(super) fn has_credentials(rendered: &Rendered, root: &Path) -> bool {
+    crate::folder::has_file(&kubeconfig(root, rendered))
+}
+
 /// The tool that makes a cluster; `None` for one that exists.
 fn tool(rendered: &Rendered) -> Result<Option<Tool>, LabError> {
     match rendered.create {

@@ -55,14 +55,17 @@ impl Deployment<'_> {
                 continue;
             }
             let exists = one.cluster.provider == Provider::Kubernetes;
-            match answering(one, &self.root, watch) {
-                Ok(reached) => {
+            let applied = exists || self.state.has_seen(name) || cluster::has_credentials(one, &self.root);
+            match applied.then(|| answering(one, &self.root, watch)) {
+                // Without credentials nothing was applied: it holds no volume.
+                None => watch.progress.line(&format!("{name} was not yet reached, and is ended as it is")),
+                Some(Ok(reached)) => {
                     self.saw(&reached)?;
                     self.empty(&reached, watch)?;
                 }
-                Err(error) if exists || error.kind() == ErrorKind::Interrupted => return Err(error),
+                Some(Err(error)) if exists || error.kind() == ErrorKind::Interrupted => return Err(error),
                 // One that perbuck makes may not have come so far; its tool knows what is there of it.
-                Err(error) => {
+                Some(Err(error)) => {
                     watch.progress.alert(&format!("{name} is ended as it is: {error}"));
                     left.get_or_insert(error);
                 }
@@ -105,20 +108,11 @@ impl Deployment<'_> {
         let (last, systems): (Vec<&Found>, Vec<&Found>) =
             all.iter().filter(|found| found.kind.kind == "Namespace").partition(|found| found.name == reached.rendered.namespace);
         for namespaces in [systems, last] {
-            for found in &namespaces {
-                remove(reached, found, watch)?;
-            }
-            let there = || -> Result<Vec<Value>, LabError> {
-                let each = namespaces.iter().map(|found| reached.api.get(&found.kind, None, &found.name).map_err(told));
-                Ok(each.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect())
-            };
-            gone(reached, "namespace", watch, &there)?;
+            end(reached, "namespace", &namespaces, watch)?;
         }
         self.volumes_gone(reached, watch)?;
         let outside = |found: &&Found| found.namespace.is_none() && !["Namespace", "Node"].contains(&found.kind.kind.as_str());
-        for found in all.iter().filter(outside) {
-            remove(reached, found, watch)?;
-        }
+        end(reached, "object", &all.iter().filter(outside).collect::<Vec<_>>(), watch)?;
         let exists = reached.rendered.cluster.provider == Provider::Kubernetes;
         if exists {
             claim::release(reached, &self.state.id)?;
@@ -171,6 +165,18 @@ fn remove(reached: &Reached<'_>, found: &Found, watch: &mut Watch<'_>) -> Result
     }
     watch.progress.passing(&format!("removing {} {}", found.kind.kind, found.name));
     reached.api.delete(&found.kind, found.namespace.as_deref(), &found.name).map_err(told).map(drop)
+}
+
+/// Removes objects, and waits until the last of them is gone: the API server takes them off after what they own.
+fn end(reached: &Reached<'_>, what: &str, all: &[&Found], watch: &mut Watch<'_>) -> Result<(), LabError> {
+    for found in all {
+        remove(reached, found, watch)?;
+    }
+    let there = || -> Result<Vec<Value>, LabError> {
+        let each = all.iter().map(|found| reached.api.get(&found.kind, None, &found.name).map_err(told));
+        Ok(each.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect())
+    };
+    gone(reached, what, watch, &there)
 }
 
 /// Waits until nothing of a list is there any more.

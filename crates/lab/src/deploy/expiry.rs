@@ -44,11 +44,11 @@ impl Deployment<'_> {
     }
 }
 
-/// Takes down a deployment that has expired, and tries so for a while.
+/// Takes down a deployment that has expired, and tries so for a while; false where it was ended, or given another end, before.
 ///
 /// # Errors
 /// The last failure; a request to stop.
-pub fn end_expired(inputs: &Inputs, results: &Path, progress: &mut dyn Progress, stop: &StopToken) -> Result<(), LabError> {
+pub fn end_expired(inputs: &Inputs, results: &Path, progress: &mut dyn Progress, stop: &StopToken) -> Result<bool, LabError> {
     let mut tries = 1;
     while expired(inputs, results, stop)? {
         match Deployment::open(inputs, results)?.down(progress, stop) {
@@ -57,10 +57,10 @@ pub fn end_expired(inputs: &Inputs, results: &Path, progress: &mut dyn Progress,
                 pause_for(BETWEEN_TRIES, stop)?;
                 tries += 1;
             }
-            done => return done,
+            done => return done.map(|()| true),
         }
     }
-    Ok(())
+    Ok(false)
 }
 
 /// Waits until the deployment of a study has expired and no perbuck holds it; false where it was ended, or has another end by then.

@@ -194,6 +194,12 @@ impl State {
         }
     }
 
+    /// Whether a machine or volume of a cluster was ever seen.
+    pub(super) fn has_seen(&self, cluster: &str) -> bool {
+        let prefix = format!("{cluster}/");
+        self.seen.keys().any(|key| key.starts_with(&prefix))
+    }
+
     /// Notes that nothing of a cluster is there any more.
     pub(super) fn ended(&mut self, cluster: &str, now: u64) {
         let prefix = format!("{cluster}/");
