@@ -207,7 +207,7 @@ fn tpcc_records_are_sound(desk: &Desk) {
         assert_eq!(record.measured.transactions.values().map(|t| t.failed).sum::<u64>(), 0);
         // All the time of all connections is accounted for, that of transactions across the edges of the window included.
         assert!(record.health.edges.is_some() && record.health.littles_law.is_some_and(|l| l.holds()), "{:#?}", record.health);
-        let processors = record.health.processors.as_ref().unwrap();
+        let processors = record.health.samples.as_ref().unwrap();
         assert!(!processors.steps_ms.is_empty() && processors.processors.iter().any(|p| !p.work.is_empty()), "{processors:?}");
     }
 }

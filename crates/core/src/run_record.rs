@@ -12,6 +12,7 @@ mod imported;
 mod measured;
 mod observed;
 mod processors;
+mod series;
 mod storage;
 mod void;
 mod work;
@@ -40,7 +41,8 @@ pub use measured::{
 };
 pub(crate) use observed::machine_text;
 pub use observed::{Observed, arch};
-pub use processors::{Percents, ProcessorTime, ProcessorTimes};
+pub use processors::{MachineSamples, Percents, ProcessorTime};
+pub use series::{Series, Values};
 pub use storage::{DataSize, Prewarmed};
 pub use void::{Void, VoidReason};
 pub use work::ServerWork;

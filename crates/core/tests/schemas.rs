@@ -16,9 +16,9 @@ use perbuck_core::metric::{Counted, Metric, Period, RecordedMetric};
 use perbuck_core::plan::TrialKey;
 use perbuck_core::run_record::{
     AgentRecord, BootTime, Build, DataSize, Deployed, DeployedNode, DeployedPod, DeployedVolume, Distance, ErrorRecord, Flag,
-    Gap, Health, HistogramRecord, HostRecord, Interval, LoadRecord, Measured, NetworkRecord, Observed, Percents, Prewarmed,
-    ProcessorTime, ProcessorTimes, RECORD_SCHEMA, RunRecord, ServerWork, StatementCounts, TargetRecord, TransactionRecord,
-    WindowEdges, WorkloadRecord,
+    Gap, Health, HistogramRecord, HostRecord, Interval, LoadRecord, MachineSamples, Measured, NetworkRecord, Observed, Percents,
+    Prewarmed, ProcessorTime, RECORD_SCHEMA, RunRecord, Series, ServerWork, StatementCounts, TargetRecord, TransactionRecord,
+    Values, WindowEdges, WorkloadRecord,
 };
 use perbuck_core::units::Seed;
 use schemars::{JsonSchema, schema_for};
@@ -118,9 +118,14 @@ fn example_flags() -> Vec<Flag> {
 fn example_health() -> Health {
     Health {
         gaps: vec![Gap { start_ms: 2000, length_ms: 1500 }],
-        processors: Some(ProcessorTimes {
+        samples: Some(MachineSamples {
             steps_ms: vec![1000, 2000],
-            processors: vec![ProcessorTime { work: Percents(vec![80, 75]), ..ProcessorTime::default() }],
+            processors: vec![ProcessorTime {
+                work: Percents(vec![80, 75]),
+                system: Percents(vec![20, 25]),
+                ..ProcessorTime::default()
+            }],
+            series: vec![Series { name: "node_context_switches_total".into(), values: Values(vec![9000.0, 8500.0]) }],
         }),
         network: Some(NetworkRecord { segments_sent: 12_000, segments_retransmitted: 300 }),
         edges: Some(WindowEdges { in_flight: 8, oldest_ns: 9_000_000, in_flight_ns: 30_000_000, before_ns: 20_000_000 }),

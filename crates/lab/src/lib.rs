@@ -17,7 +17,6 @@
 pub mod capacity;
 pub mod ceiling;
 mod counters;
-mod cpu_sampler;
 pub mod csv;
 pub mod data;
 pub mod databases;
@@ -36,6 +35,7 @@ mod lab;
 pub mod lease;
 pub mod live;
 mod looks;
+mod machine_sampler;
 pub mod planned;
 pub mod power;
 pub mod preflight;

@@ -7,8 +7,8 @@ use perbuck_load::observer::{Observer, SecondSeen};
 use perbuck_load::trial::TrialSpec;
 use perbuck_observe::{CpuTime, Withheld};
 
-use crate::cpu_sampler::CpuSampler;
 use crate::flags;
+use crate::machine_sampler::MachineSampler;
 use crate::servers::Holder;
 
 /// The share of the window by which the edges of the server's CPU time may be late together; beyond it the time is not told.
@@ -18,7 +18,7 @@ const LATE_SHARE: f64 = 0.02;
 pub(crate) struct Sampler<'a> {
     server: ServerClock,
     machine: Machine,
-    processors: CpuSampler,
+    samples: MachineSampler,
     /// What was wrong with the machine in the window.
     pub(crate) flags: Vec<Flag>,
     opened: (CpuTime, Option<CpuTime>),
@@ -63,9 +63,9 @@ impl ServerClock {
 impl<'a> Sampler<'a> {
     /// Before the window opens.
     pub(crate) fn new(server: ServerClock, observer: &'a mut dyn Observer) -> Self {
-        let (machine, processors, opened) = (Machine::now(), CpuSampler::new(), (CpuTime::default(), None));
+        let (machine, samples, opened) = (Machine::now(), MachineSampler::new(), (CpuTime::default(), None));
         let late = Duration::ZERO;
-        Self { server, machine, processors, flags: Vec::new(), opened, late, own: CpuTime::default(), server_ns: None, observer }
+        Self { server, machine, samples, flags: Vec::new(), opened, late, own: CpuTime::default(), server_ns: None, observer }
     }
 
     /// The state of the client, with what the engine does not know of it.
@@ -73,7 +73,7 @@ impl<'a> Sampler<'a> {
         Health {
             client_user_ns: self.own.user_ns,
             client_system_ns: self.own.system_ns,
-            processors: self.processors.record(),
+            samples: self.samples.record(),
             peak_memory_bytes: perbuck_observe::peak_memory_bytes(),
             steadiness: flags::steadiness(&spec.phases, intervals),
             ..of_engine
@@ -120,19 +120,19 @@ impl Observer for Sampler<'_> {
     fn opens(&mut self) {
         self.opened.0 = perbuck_observe::own_cpu();
         self.machine = Machine::now();
-        self.processors.open();
+        self.samples.open();
         self.observer.opens();
         // The last: on another machine the answer takes a moment.
         (self.opened.1, self.late) = timed(&self.server);
     }
 
     fn second(&mut self, seen: &SecondSeen<'_>) {
-        self.processors.read();
+        self.samples.read();
         self.observer.second(seen);
     }
 
     fn closes(&mut self) {
-        self.processors.close();
+        self.samples.close();
         self.own = perbuck_observe::own_cpu().minus(self.opened.0);
         self.flags = Machine::now().flags_since(&self.machine);
         let (now, late) = timed(&self.server);

@@ -291,7 +291,7 @@ fn of_agents_too(health: Health, agents: &[AgentRecord]) -> Health {
         client_user_ns: total(agents.iter().map(|a| a.user_ns)),
         client_system_ns: total(agents.iter().map(|a| a.system_ns)),
         peak_memory_bytes: agents.iter().map(|a| a.peak_memory_bytes).max().unwrap_or_default(),
-        processors: None,
+        samples: None,
         ..health
     }
 }

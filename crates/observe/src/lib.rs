@@ -16,6 +16,7 @@
 //! ```
 
 mod boot;
+mod counters;
 mod cpu_model;
 mod cpu_time;
 mod emulator;
@@ -27,6 +28,7 @@ mod program;
 mod withheld;
 
 pub use boot::since_boot;
+pub use counters::{Counters, Interrupts, counters, is_counter};
 pub use cpu_time::{CpuTime, cpu_of, cpu_of_children, own_cpu, peak_memory_bytes};
 pub use file_system::{Room, file_system, room};
 pub use host::{host, machine};

@@ -9,7 +9,7 @@ pub struct Processors(Vec<Ticks>);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 struct Ticks {
     all: u64,
-    parts: [u64; 4],
+    parts: [u64; 6],
 }
 
 /// What a processor did between two readings, in whole percent.
@@ -17,12 +17,16 @@ struct Ticks {
 pub struct Share {
     /// Programs and the kernel on their behalf.
     pub work: u8,
+    /// The kernel's part of work.
+    pub system: u8,
     /// Interrupts of devices.
     pub irq: u8,
     /// What interrupts leave to be done, such as most of the work of a network.
     pub softirq: u8,
     /// Other guests of the host.
     pub stolen: u8,
+    /// Nothing to do but to wait for a disk.
+    pub iowait: u8,
 }
 
 impl Processors {
@@ -48,7 +52,14 @@ impl Ticks {
             // At most 100.
             (part * 100 + all / 2).checked_div(all).unwrap_or(0) as u8
         };
-        Share { work: percent(0), irq: percent(1), softirq: percent(2), stolen: percent(3) }
+        Share {
+            work: percent(0),
+            system: percent(1),
+            irq: percent(2),
+            softirq: percent(3),
+            stolen: percent(4),
+            iowait: percent(5),
+        }
     }
 }
 
@@ -62,8 +73,8 @@ fn ticks(line: &str) -> Option<Ticks> {
     let (name, rest) = line.strip_prefix("cpu")?.split_once(' ')?;
     name.parse::<u32>().ok()?;
     let fields = fields(rest)?;
-    let [user, nice, system, _, _, irq, softirq, steal] = fields;
-    Some(Ticks { all: fields.iter().sum(), parts: [user + nice + system, irq, softirq, steal] })
+    let [user, nice, system, _, iowait, irq, softirq, steal] = fields;
+    Some(Ticks { all: fields.iter().sum(), parts: [user + nice + system, system, irq, softirq, steal, iowait] })
 }
 
 /// Clock ticks of a line of `/proc/stat`: user, nice, system, idle, iowait, irq, softirq and steal (proc_stat(5)). What comes after
@@ -84,7 +95,7 @@ mod tests {
         );
         let now = Processors::read("cpu  9 9 9 9 9 9 9 9 9 9\ncpu0 40 10 20 120 0 5 25 30 9 9\ncpu1 0 0 0 100 0 0 0 0 0 0\n");
         assert_eq!(now.0.len(), 2);
-        let busy = Share { work: 33, irq: 3, softirq: 17, stolen: 20 };
+        let busy = Share { work: 33, system: 7, irq: 3, softirq: 17, stolen: 20, iowait: 0 };
         assert_eq!(now.since(&then), [busy, Share::default()]);
         assert_eq!(now.since(&Processors::read("cpu0 1 1 1 1 1 1 1 1\n")), []);
     }

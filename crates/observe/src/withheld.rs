@@ -45,7 +45,7 @@ fn processor_ticks(text: &str) -> Option<(u64, u64)> {
 }
 
 /// The path of this process's group in the unified hierarchy of control groups, without a slash at its end.
-fn unified_group(text: &str) -> Option<String> {
+pub(crate) fn unified_group(text: &str) -> Option<String> {
     text.lines().find_map(|l| l.strip_prefix("0::")).map(|path| path.trim_end_matches('/').to_owned())
 }
 

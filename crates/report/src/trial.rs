@@ -1,6 +1,6 @@
 //! Drawings of one trial over its time: throughput, latency, and what the processors did.
 
-use perbuck_core::run_record::{Interval, ProcessorTimes, RunRecord};
+use perbuck_core::run_record::{Interval, MachineSamples, RunRecord};
 
 use crate::model::{heat_of, machine_busy};
 use crate::svg;
@@ -18,7 +18,7 @@ pub fn drawings(r: &RunRecord) -> Vec<(&'static str, String)> {
         let p95_ms = |i: &Interval| i.p95_ns as f64 / 1e6;
         out.push(("Latency", over_time("trial-p95", &seen(r, "95th percentile, ms", p95_ms))));
     }
-    if let Some(times) = r.health.processors.as_ref().filter(|t| !t.processors.is_empty() && !t.steps_ms.is_empty()) {
+    if let Some(times) = r.health.samples.as_ref().filter(|t| !t.processors.is_empty() && !t.steps_ms.is_empty()) {
         out.push(("Processors", over_time("trial-busy", &busy(r, times))));
         out.push((
             "Each processor of the client's machine",
@@ -49,7 +49,7 @@ fn empty(r: &RunRecord) -> OverTime {
 }
 
 /// How many processors worked: on the whole machine of the client in each step; server and client alone as means of the window.
-fn busy(r: &RunRecord, times: &ProcessorTimes) -> OverTime {
+fn busy(r: &RunRecord, times: &MachineSamples) -> OverTime {
     let window_s = (r.measured.window_ns as f64 / 1e9).max(1e-3);
     let mean = |ns: u64| vec![vec![(0.0, ns as f64 / 1e9 / window_s), (window_s, ns as f64 / 1e9 / window_s)]];
     let starts = std::iter::once(0).chain(times.steps_ms.iter().copied());

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::processors::ProcessorTimes;
+use super::processors::MachineSamples;
 use crate::histogram::Histogram;
 use crate::littles_law::LittlesLaw;
 use crate::load_model::Phase;
@@ -203,9 +203,9 @@ pub struct Health {
     /// The most memory that the process has held so far, in bytes; 0 where the system does not say.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub peak_memory_bytes: u64,
-    /// What each processor of the client's machine did, where its system says so.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub processors: Option<ProcessorTimes>,
+    /// What the client's machine did, where its system says so.
+    #[serde(default, alias = "processors", skip_serializing_if = "Option::is_none")]
+    pub samples: Option<MachineSamples>,
     /// What the client's connections sent in the measured window; absent without a network.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub network: Option<NetworkRecord>,

@@ -1,4 +1,4 @@
-//! What the processors of the client's machine did in the window.
+//! What a machine did in the window.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -8,16 +8,21 @@ use schemars::JsonSchema;
 use serde::de::{Error as _, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// What each processor of the machine did in the measured window, in steps of about a second, longer ones in long trials. All
-/// programs of the machine are in it, a server on it included.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+use super::series::Series;
+
+/// What a machine did in the measured window, in steps of about a second, longer ones in long trials. All programs of the machine are
+/// in it, a server on it included.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct ProcessorTimes {
+pub struct MachineSamples {
     /// The end of each step, in milliseconds since the window opened.
     pub steps_ms: Vec<u32>,
     /// In the order of the system.
     #[serde(deserialize_with = "at_most::<_, _, PROCESSORS>")]
     pub processors: Vec<ProcessorTime>,
+    /// What else was counted, by name; absent in records of older versions.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub series: Vec<Series>,
 }
 
 /// As many as Linux knows. An entry may be two bytes in a file, and a hundred in memory.
@@ -55,6 +60,10 @@ pub struct ProcessorTime {
     #[serde(default, skip_serializing_if = "Percents::is_empty")]
     #[schemars(with = "String")]
     pub work: Percents,
+    /// The kernel's part of work; absent in records of older versions.
+    #[serde(default, skip_serializing_if = "Percents::is_empty")]
+    #[schemars(with = "String")]
+    pub system: Percents,
     /// Interrupts of devices.
     #[serde(default, skip_serializing_if = "Percents::is_empty")]
     #[schemars(with = "String")]
@@ -67,6 +76,10 @@ pub struct ProcessorTime {
     #[serde(default, skip_serializing_if = "Percents::is_empty")]
     #[schemars(with = "String")]
     pub stolen: Percents,
+    /// Nothing to do but to wait for a disk, which is idle time; absent in records of older versions.
+    #[serde(default, skip_serializing_if = "Percents::is_empty")]
+    #[schemars(with = "String")]
+    pub iowait: Percents,
 }
 
 /// Percents of steps: a text in files, since records have a line for each entry of a list, and a large machine has many thousands.

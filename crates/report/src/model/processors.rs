@@ -1,7 +1,7 @@
 //! What the processors of the client's machine did while the best point was measured.
 
 use perbuck_core::compare::WorkloadResult;
-use perbuck_core::run_record::{ProcessorTime, ProcessorTimes, RunRecord};
+use perbuck_core::run_record::{MachineSamples, ProcessorTime, RunRecord};
 
 use super::Context;
 use super::figures::cut;
@@ -51,26 +51,25 @@ pub(super) fn figure(all: &Context<'_>) -> Option<Figure> {
 }
 
 /// What each processor did, as the numbers of a drawing.
-pub(crate) fn heat_of(title: String, times: &ProcessorTimes) -> HeatPanel {
+pub(crate) fn heat_of(title: String, times: &MachineSamples) -> HeatPanel {
     HeatPanel { title, ends_s: times.steps_ms.iter().map(|ms| f64::from(*ms) / 1000.0).collect(), groups: groups(times) }
 }
 
 /// How many processors were busy in each step, all together.
-pub(crate) fn machine_busy(times: &ProcessorTimes) -> Vec<f64> {
+pub(crate) fn machine_busy(times: &MachineSamples) -> Vec<f64> {
     let step = |i: usize| times.processors.iter().map(|p| busy(p, i)).sum::<f64>() / 100.0;
     (0..times.steps_ms.len()).map(step).collect()
 }
 
-fn fullest<'a>(all: &Context<'a>, w: &WorkloadResult, name: &str) -> Option<(&'a RunRecord, &'a ProcessorTimes)> {
+fn fullest<'a>(all: &Context<'a>, w: &WorkloadResult, name: &str) -> Option<(&'a RunRecord, &'a MachineSamples)> {
     let mine = w.points.iter().filter(|c| c.contender == name);
     let best = mine.filter_map(|c| Some((c.mean?, c.level))).max_by(|a, b| a.0.total_cmp(&b.0).then(b.1.cmp(&a.1)))?;
-    let known =
-        |r: &&'a RunRecord| r.health.processors.as_ref().is_some_and(|p| !p.processors.is_empty() && !p.steps_ms.is_empty());
+    let known = |r: &&'a RunRecord| r.health.samples.as_ref().is_some_and(|p| !p.processors.is_empty() && !p.steps_ms.is_empty());
     let trials = all.trials_of(&w.workload, name, best.1).into_iter().filter(known);
     let busiest =
-        |r: &RunRecord| r.health.processors.as_ref().map_or(0.0, |p| of_processors(p, busy).into_iter().fold(0.0, f64::max));
+        |r: &RunRecord| r.health.samples.as_ref().map_or(0.0, |p| of_processors(p, busy).into_iter().fold(0.0, f64::max));
     let chosen = trials.max_by(|a, b| busiest(a).total_cmp(&busiest(b)).then_with(|| b.key.cmp(&a.key)))?;
-    Some((chosen, chosen.health.processors.as_ref()?))
+    Some((chosen, chosen.health.samples.as_ref()?))
 }
 
 /// Percent of a step in which a processor was not idle.
@@ -83,7 +82,7 @@ fn percent(list: &[u8], step: usize) -> f64 {
 }
 
 /// The mean of each processor over the window, steps weighed by their length.
-fn of_processors(times: &ProcessorTimes, of: impl Fn(&ProcessorTime, usize) -> f64) -> Vec<f64> {
+fn of_processors(times: &MachineSamples, of: impl Fn(&ProcessorTime, usize) -> f64) -> Vec<f64> {
     let starts = std::iter::once(0).chain(times.steps_ms.iter().copied());
     let lengths: Vec<f64> = times.steps_ms.iter().zip(starts).map(|(end, start)| f64::from(end.saturating_sub(start))).collect();
     let whole = lengths.iter().sum::<f64>().max(1.0);
@@ -92,7 +91,7 @@ fn of_processors(times: &ProcessorTimes, of: impl Fn(&ProcessorTime, usize) -> f
 }
 
 /// The busiest processor, all of them, the one with most softirqs, and what others had, in percent.
-fn means(times: &ProcessorTimes) -> [String; 4] {
+fn means(times: &MachineSamples) -> [String; 4] {
     let most = |list: Vec<f64>| list.into_iter().fold(0.0, f64::max);
     let mean = |list: Vec<f64>| list.iter().sum::<f64>() / list.len().max(1) as f64;
     let all = of_processors(times, busy);
@@ -102,7 +101,7 @@ fn means(times: &ProcessorTimes) -> [String; 4] {
 }
 
 /// The parts that any processor had.
-fn groups(times: &ProcessorTimes) -> Vec<HeatGroup> {
+fn groups(times: &MachineSamples) -> Vec<HeatGroup> {
     let row = |(i, list): (usize, &[u8])| HeatRow { name: i.to_string(), percents: list.to_vec() };
     let group = |(name, of): &Part| {
         let rows: Vec<HeatRow> = times.processors.iter().map(of).enumerate().map(row).collect();
@@ -117,11 +116,11 @@ mod tests {
 
     use super::*;
 
-    fn times() -> ProcessorTimes {
+    fn times() -> MachineSamples {
         // A step of one second and one of three.
         let first = ProcessorTime { work: Percents(vec![100, 20]), softirq: Percents(vec![0, 40]), ..ProcessorTime::default() };
         let second = ProcessorTime { stolen: Percents(vec![8, 8]), ..ProcessorTime::default() };
-        ProcessorTimes { steps_ms: vec![1000, 4000], processors: vec![first, second] }
+        MachineSamples { steps_ms: vec![1000, 4000], processors: vec![first, second], series: Vec::new() }
     }
 
     #[test]
