@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::explain;
 use super::findings::{LatencyInterval, ObjectiveLatency, Outlier, TrialPosition, Without};
 use super::judge::{Basis, judgement};
 use super::looks;
@@ -128,6 +129,7 @@ fn measured(study: &Study, contender: &str, level: u32, trials: &[&RunRecord], m
     if partly {
         kinds.values_mut().for_each(|merged| *merged = Merged::default());
     }
+    point.explained = explain::explained(trials, metric);
     rates::fill(&mut point, trials, &kinds, study.decision.confidence);
     latencies(&mut point, &merged, study.decision.slo.as_ref(), study.decision.confidence);
     // The percentiles of a rate that was not kept are lower bounds, and grow with the length of the window.

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::beside::Beside;
 use super::claims::ClaimResult;
 use super::disputed::DisputedPrice;
+use super::explain::{Decomposition, Explained};
 use super::factors::FactorResult;
 use super::findings::{LatencyInterval, Layout, Noise, Objective, ObjectiveLatency, Outlier, Overall, TrialPosition, Without};
 use super::looks::Looks;
@@ -180,6 +181,9 @@ pub struct PointResult {
     /// Its kinds of transaction by name, where trials have two or more.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub kinds: Vec<KindResult>,
+    /// Where its processor time went, and what bound it; `None` where nothing of it is told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub explained: Option<Explained>,
     /// Transactions given up in the measured windows.
     pub failed: u64,
     /// Attempts beyond the first in the measured windows.
@@ -213,6 +217,9 @@ pub struct ContenderResult {
     pub interval: Option<Interval>,
     /// Against the baseline; `None` for the baseline itself and for an A/A control.
     pub throughput: Option<Judgement>,
+    /// Why it differs from what it is compared with; `None` for the baseline, and where the servers' processor time is not told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub why: Option<Decomposition>,
     /// How often its trials stalled; `None` for fewer than two trials.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stalls: Option<Stalls>,

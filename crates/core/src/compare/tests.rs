@@ -19,6 +19,7 @@ use crate::units::{MicroUsd, Seed};
 
 mod builds;
 mod deployed;
+mod explain;
 mod findings;
 mod machines;
 mod pending;

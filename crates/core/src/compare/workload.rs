@@ -7,7 +7,7 @@ use super::looks;
 use super::objective;
 use super::points;
 use super::result::{ContenderResult, Judgement, PointResult, PricePerformance, WorkloadResult};
-use super::{Refusal, models, stalls};
+use super::{Refusal, explain, models, stalls};
 use crate::bill::Bill;
 use crate::metric::{Better, Metric, TPS};
 use crate::run_record::RunRecord;
@@ -32,6 +32,7 @@ impl Judged {
                 contender.scalability = scalability(study, spec, &contender.contender, &result.points);
             }
         }
+        explain::fill(result, &study.baseline().name);
         stalls::fill(result, &study.decision);
         models::fill(result, &study.baseline().name, bills);
         result.objective = objective::objective(study, result, bills);
@@ -175,7 +176,7 @@ impl WorkloadContext<'_> {
         let (sold, estimate) = if self.better == Better::Higher { ((value, interval), estimate) } else { ((None, None), None) };
         let (contender, control_of) = (who.name.clone(), who.control_of.clone());
         let price = self.prices(&who.name, sold, estimate);
-        ContenderResult { contender, control_of, value, interval, throughput, stalls: None, scalability: None, price }
+        ContenderResult { contender, control_of, value, interval, throughput, why: None, stalls: None, scalability: None, price }
     }
 
     fn prices(&self, of: &str, sold: (Option<f64>, Option<Interval>), estimate: Option<(Ratio, Basis)>) -> Vec<PricePerformance> {

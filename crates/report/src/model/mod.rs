@@ -8,6 +8,7 @@ mod conformance;
 mod distribution;
 mod doubts;
 mod environment;
+mod explained;
 mod figures;
 mod findings;
 mod forest;
@@ -79,6 +80,7 @@ pub fn model(study: &Study, comparison: &Comparison, records: &[RunRecord]) -> R
     let trials = if machines.is_empty() { "" } else { "Trials" };
     let performance = vec![
         ("Throughput", measured::throughput(&all)),
+        ("Why", explained::section(&all)),
         (latency.as_str(), latencies),
         ("Kinds of transaction and statements", kinds::section(&all)),
         ("Phases", phases::section(&all)),

@@ -122,7 +122,7 @@ fn line(group: LineGroup, item: &str, sku: &str, amount: (i64, i64, i64), unit: 
         priced,
         price_date: "2021-03-10".into(),
         source: if group == LineGroup::Compute { "price tables of the article" } else { "worked back from the article" }.into(),
-        samples: None,
+        processors: None,
     }
 }
 

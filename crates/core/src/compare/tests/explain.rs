@@ -1,0 +1,139 @@
+//! Where processor time went, and what bound a point, of trials whose machine is written down.
+
+use super::super::explain::{Bound, BoundBy, Explained, explained};
+use super::*;
+use crate::run_record::{Interval as Second, MachineSamples, Percents, ProcessorTime, Series, Values};
+
+/// Two steps, of one second and of two.
+fn processor(work: u8, softirq: u8) -> ProcessorTime {
+    ProcessorTime { work: Percents(vec![work; 2]), softirq: Percents(vec![softirq; 2]), ..ProcessorTime::default() }
+}
+
+fn series(all: &[(&str, f64)]) -> Vec<Series> {
+    all.iter().map(|(name, sum)| Series { name: (*name).to_owned(), values: Values(vec![sum / 3.0, sum / 1.5]) }).collect()
+}
+
+/// A trial whose server had so many milliseconds of processor time, and perbuck half a second.
+fn seen(contender: &str, trial: u32, committed: u64, server_ms: u64, samples: Option<MachineSamples>) -> RunRecord {
+    let mut r = record(contender, 8, trial, committed);
+    r.target.server_cpu_ns = Some(server_ms * 1_000_000);
+    r.health.client_user_ns = 500_000_000;
+    r.health.samples = samples;
+    r
+}
+
+fn idle(count: usize) -> Vec<ProcessorTime> {
+    vec![processor(20, 0); count]
+}
+
+fn of(processors: Vec<ProcessorTime>, all: &[(&str, f64)]) -> Explained {
+    let samples = MachineSamples { steps_ms: vec![1000, 3000], processors, series: series(all) };
+    let trials = [seen("x86", 1, 1000, 1200, Some(samples.clone())), seen("x86", 2, 2000, 1200, Some(samples))];
+    explained(&trials.iter().collect::<Vec<_>>(), &TPS).unwrap()
+}
+
+fn said(found: &Explained) -> Vec<(BoundBy, &str)> {
+    found.bounds.iter().map(|Bound { by, text }| (*by, text.as_str())).collect()
+}
+
+#[test]
+fn throughput_is_processors_times_utilisation_over_the_time_of_each() {
+    let found = of(idle(4), &[]);
+    let (server, client) = (found.server.unwrap(), found.client.unwrap());
+    assert_eq!((server.processors, client.processors), (4, 4));
+    // 2.4 s of 2 × 3 s of four processors, for 3000 transactions.
+    assert!((server.utilisation - 0.1).abs() < 1e-12 && (server.each_ns - 800_000.0).abs() < 1e-6, "{server:?}");
+    assert!((client.each_ns - 1e9 / 3000.0).abs() < 1e-6, "{client:?}");
+    let tps = f64::from(server.processors) * server.utilisation / server.each_ns * 1e9;
+    assert!((tps - 500.0).abs() < 1e-9, "{tps}");
+    assert_eq!(said(&found), []);
+}
+
+#[test]
+fn a_ratio_is_the_product_of_its_parts() {
+    let all = |contender: &str, committed: u64, ms: u64| {
+        (1..=3).map(move |trial| seen(&contender.to_owned(), trial, committed, ms, None)).collect()
+    };
+    let all: [Vec<RunRecord>; 2] = [all("x86", 1000, 3000), all("arm", 1100, 2838)];
+    let text = STUDY.replace("connections = [8, 64]", "connections = [8]").replace("[8, 64]", "[8]");
+    let study = Study::read("s.toml", &text, &[]).unwrap();
+    let result = compare(&study, &all.concat(), &[], &[]).unwrap();
+    let why = arm(&result).why.unwrap();
+    assert!((why.ratio - 1.1).abs() < 1e-12 && why.processors == 1.0, "{why:?}");
+    assert!((why.utilisation - 0.946).abs() < 1e-12 && (why.each - 0.86).abs() < 1e-12, "{why:?}");
+    assert!((why.processors * why.utilisation / why.each - why.ratio).abs() < 1e-12);
+    let base = result.workloads[0].contenders.iter().find(|c| c.contender == "x86").unwrap();
+    assert_eq!(base.why, None);
+}
+
+#[test]
+fn without_the_servers_time_nothing_is_said_of_it() {
+    let mut trials = [seen("x86", 1, 1000, 1200, None), seen("x86", 2, 1000, 1200, None)];
+    trials[1].target.server_cpu_ns = None;
+    let found = explained(&trials.iter().collect::<Vec<_>>(), &TPS).unwrap();
+    assert!(found.server.is_none() && found.client.is_some() && found.bounds.is_empty(), "{found:?}");
+    trials.iter_mut().for_each(|r| r.health = Default::default());
+    assert_eq!(explained(&trials.iter().collect::<Vec<_>>(), &TPS), None);
+    assert_eq!(explained(&[], &TPS), None);
+}
+
+#[test]
+fn interrupts_on_two_of_sixteen_processors_are_named() {
+    let mut processors = vec![processor(38, 2); 16];
+    (processors[0], processors[8]) = (processor(3, 94), processor(2, 96));
+    let text = "processors 0 and 8 are full of interrupts (95 % of their time), while the others work 40 %";
+    assert_eq!(said(&of(processors, &[])), [(BoundBy::Interrupts, text)]);
+    let mut processors = idle(4);
+    processors[3] = processor(99, 0);
+    let text = "processor 3 is full (99 %), while the others work 20 %";
+    assert_eq!(said(&of(processors, &[])), [(BoundBy::OneProcessor, text)]);
+}
+
+#[test]
+fn a_full_machine_says_who_fills_it() {
+    let text = "all 2 processors of the client's machine worked 95 % of the time: the server 0.40, perbuck 0.17, others, the \
+                kernel's interrupts among them, 1.33 of them";
+    assert_eq!(said(&of(vec![processor(90, 5); 2], &[])), [(BoundBy::Processors, text)]);
+}
+
+#[test]
+fn disks_memory_packets_and_locks_are_told_with_their_numbers() {
+    let busy = [
+        ("node_disk_io_time_seconds_total{device=\"vda\"}", 2.91),
+        ("node_disk_io_time_weighted_seconds_total{device=\"vda\"}", 24.6),
+        ("node_disk_io_time_seconds_total{device=\"vdb\"}", 0.3),
+        ("node_disk_writes_completed_total{device=\"vda\"}", 2000.0),
+        ("node_disk_write_time_seconds_total{device=\"vda\"}", 24.0),
+        ("node_pressure_io_waiting_seconds_total", 1.5),
+    ];
+    let text = "disk vda had work 97 % of the time, 8.2 requests at once; 667 writes a second of 12.0 ms; a program waited for it 50 % \
+                of the time";
+    assert_eq!(said(&of(idle(4), &busy)), [(BoundBy::Disk, text)]);
+    let short = [("node_pressure_memory_waiting_seconds_total", 0.3), ("node_vmstat_pswpout_total", 300.0)];
+    let text = "memory is short: programs waited for it 10 % of the time, 100 pages a second swapped";
+    assert_eq!(said(&of(idle(4), &short)), [(BoundBy::Memory, text)]);
+    let late = [("node_softnet_processed_total", 10_000.0), ("node_softnet_dropped_total", 120.0)];
+    let text = "the kernel dropped 1.20 % of the packets that came: its queues were full";
+    assert_eq!(said(&of(idle(4), &late)), [(BoundBy::Network, text)]);
+    let mut r = seen("x86", 1, 1000, 1200, None);
+    r.target.server_counters.insert("Innodb_row_lock_time".into(), 8160);
+    r.intervals = vec![Second { length_ms: 3000, ..Second::default() }];
+    r.flags.push(Flag::ClientLimited { why: "a thread is full".into() });
+    let found = explained(&[&r], &TPS).unwrap();
+    let text = "connections waited for row locks 34 % of their time";
+    assert_eq!(said(&found), [(BoundBy::Locks, text), (BoundBy::Client, "a thread is full")]);
+}
+
+#[test]
+fn what_is_below_its_threshold_is_not_told() {
+    let quiet = [
+        ("node_disk_io_time_seconds_total{device=\"vda\"}", 2.9),
+        ("node_disk_io_time_weighted_seconds_total{device=\"vda\"}", 9.0),
+        ("node_pressure_io_waiting_seconds_total", 1.0),
+        ("node_pressure_memory_waiting_seconds_total", 0.1),
+        ("node_vmstat_pswpout_total", 20.0),
+        ("node_softnet_processed_total", 1e6),
+        ("node_softnet_dropped_total", 1.0),
+    ];
+    assert_eq!(said(&of(vec![processor(80, 5); 2], &quiet)), []);
+}

@@ -1,0 +1,87 @@
+//! Why contenders differ: parts that multiply to the ratio of their throughputs, and what bound each of them.
+
+use perbuck_core::compare::{ContenderResult, Decomposition, PointResult, WorkloadResult};
+use perbuck_core::units::thousands;
+
+use super::{Context, paragraph};
+use crate::document::{Block, Table};
+use crate::escape::clean;
+use crate::number::{fixed, list, percent};
+
+/// A factor this close to 1 is no reason.
+const SAME: f64 = 0.02;
+
+const PARTS: &str = "Throughput is the number of processors, times the share of their time that the server used, divided by the server's \
+    processor time for each unit of work. So the last three factors make the first: processors × utilisation ÷ time for each.";
+
+/// What a limit is, and that none may have been seen.
+const BOUNDS: &str = "What was full while the contender did most, by what perbuck saw of its own machine, of its connections and of the \
+    server's counters.";
+
+/// What says why; empty where nothing does.
+pub(super) fn section(all: &Context<'_>) -> Vec<Block> {
+    let mut sentences = Vec::new();
+    let heads = format!(
+        "Workload | Contender | {} | Against | #Throughput | #Processors | #Utilisation | #Processor time for each",
+        all.words().head
+    );
+    let mut table = Table::new("Parts of the ratio, each at its point with most throughput", &heads);
+    let mut limits = Table::new("What bound it", &format!("Workload | Contender | {} | What bound it", all.words().head));
+    for w in all.measured() {
+        for c in &w.contenders {
+            if let (Some(why), Some(to)) = (c.why, all.compared_with(&c.contender)) {
+                sentences.push(sentence(all, w, c, &why, to));
+                let names =
+                    [clean(&w.workload), all.label(&c.contender), thousands(why.level.into()), against(all, to, why.base_level)];
+                let numbers = [why.ratio, why.processors, why.utilisation, why.each].map(times);
+                table.add(names.into_iter().chain(numbers));
+            }
+            if let Some((point, text)) = bounds(w, &c.contender) {
+                limits.add([clean(&w.workload), all.label(&c.contender), thousands(point.level.into()), text]);
+            }
+        }
+    }
+    let mut out = Vec::new();
+    if !table.rows.is_empty() {
+        out.extend([Block::List(sentences), Block::Table(table), paragraph(PARTS)]);
+    }
+    if !limits.rows.is_empty() {
+        out.extend([Block::Table(limits), paragraph(BOUNDS)]);
+    }
+    out
+}
+
+fn times(factor: f64) -> String {
+    format!("{}×", fixed(factor, 2))
+}
+
+fn against(all: &Context<'_>, to: &str, level: u32) -> String {
+    format!("{} at {}", all.label(to), thousands(level.into()))
+}
+
+/// `arm does 1.10× the throughput of x86 on rw: as many processors, 0.95× the utilisation, 0.86× the processor time for each unit of work.`
+fn sentence(all: &Context<'_>, w: &WorkloadResult, c: &ContenderResult, why: &Decomposition, to: &str) -> String {
+    let same = |factor: f64| (factor - 1.0).abs() <= SAME;
+    let part =
+        |factor: f64, even: &str, what: &str| if same(factor) { even.to_owned() } else { format!("{} {what}", times(factor)) };
+    let parts = [
+        part(why.processors, "as many processors", "the processors"),
+        part(why.utilisation, "the same utilisation", "the utilisation"),
+        part(why.each, "the same processor time for each unit of work", "the processor time for each unit of work"),
+    ];
+    let (label, ratio, base) = (all.label(&c.contender), times(why.ratio), all.label(to));
+    format!("{label} does {ratio} the throughput of {base} on {}: {}.", clean(&w.workload), list(&parts))
+}
+
+/// What bound a contender at its point with most throughput; `None` where nothing is told of it.
+fn bounds<'w>(w: &'w WorkloadResult, contender: &str) -> Option<(&'w PointResult, String)> {
+    let mine = w.points.iter().filter(|p| p.contender == contender);
+    let best = mine.max_by(|a, b| a.mean.unwrap_or(0.0).total_cmp(&b.mean.unwrap_or(0.0)).then(b.level.cmp(&a.level)))?;
+    let explained = best.explained.as_ref()?;
+    let texts: Vec<String> = explained.bounds.iter().map(|bound| clean(&bound.text)).collect();
+    if !texts.is_empty() {
+        return Some((best, texts.join("; ")));
+    }
+    let used = explained.server.map(|s| format!(" (the server used {} of its machine's processors)", percent(s.utilisation)));
+    Some((best, format!("nothing that was seen{}", used.unwrap_or_default())))
+}
