@@ -203,8 +203,8 @@ pub struct Health {
     /// The most memory that the process has held so far, in bytes; 0 where the system does not say.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub peak_memory_bytes: u64,
-    /// What the client's machine did, where its system says so.
-    #[serde(default, alias = "processors", skip_serializing_if = "Option::is_none")]
+    /// What the client's machine did, where its system says so. In files it has the name of its first part, so that seals of older pages hold.
+    #[serde(default, rename = "processors", skip_serializing_if = "Option::is_none")]
     pub samples: Option<MachineSamples>,
     /// What the client's connections sent in the measured window; absent without a network.
     #[serde(default, skip_serializing_if = "Option::is_none")]

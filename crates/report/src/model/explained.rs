@@ -59,7 +59,7 @@ fn against(all: &Context<'_>, to: &str, level: u32) -> String {
     format!("{} at {}", all.label(to), thousands(level.into()))
 }
 
-/// `arm does 1.10× the throughput of x86 on rw: as many processors, 0.95× the utilisation, 0.86× the processor time for each unit of work.`
+/// `arm does 1.10× the throughput of x86 on rw (better): as many processors, 0.95× the utilisation, 0.86× the processor time for each unit of work.`
 fn sentence(all: &Context<'_>, w: &WorkloadResult, c: &ContenderResult, why: &Decomposition, to: &str) -> String {
     let same = |factor: f64| (factor - 1.0).abs() <= SAME;
     let part =
@@ -70,7 +70,9 @@ fn sentence(all: &Context<'_>, w: &WorkloadResult, c: &ContenderResult, why: &De
         part(why.each, "the same processor time for each unit of work", "the processor time for each unit of work"),
     ];
     let (label, ratio, base) = (all.label(&c.contender), times(why.ratio), all.label(to));
-    format!("{label} does {ratio} the throughput of {base} on {}: {}.", clean(&w.workload), list(&parts))
+    // The interval stands with the ratio of the trials' means; here only whether there is a difference at all.
+    let verdict = c.throughput.as_ref().map(|j| format!(" ({})", j.verdict.word())).unwrap_or_default();
+    format!("{label} does {ratio} the throughput of {base} on {}{verdict}: {}.", clean(&w.workload), list(&parts))
 }
 
 /// What bound a contender at its point with most throughput; `None` where nothing is told of it.
