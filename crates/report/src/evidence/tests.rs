@@ -60,7 +60,7 @@ fn pages_of_form_1_are_read() {
         r.agents.clear();
         (r.workload.data_size, r.workload.prewarm, r.target.page_memory_bytes) = (None, None, None);
         (r.target.work, r.target.build, r.imported) = (None, None, None);
-        (r.target.distance, r.target.deployed) = (None, None);
+        (r.target.distance, r.target.deployed, r.host.facts) = (None, None, None);
         // Another version of the compressor wrote its histogram; the seals below hold every byte of it.
         let (read, now) = (&example.records[0].measured.transactions, &mut r.measured.transactions);
         for (name, transaction) in now {
