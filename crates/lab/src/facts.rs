@@ -35,7 +35,11 @@ pub fn rows(host: &HostRecord) -> Vec<Vec<String>> {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test fails by it")]
 mod tests {
+    use perbuck_observe::Tree;
+    use perbuck_report::text::{self, Screen};
+
     use super::*;
 
     #[test]
@@ -46,5 +50,23 @@ mod tests {
         assert_eq!(rows.iter().filter(|row| !row[0].is_empty()).count(), groups + 1);
         assert!(rows.iter().all(|row| row.len() == 3 && !row[1].is_empty() && !row[2].is_empty()), "{rows:?}");
         assert!(rows.len() > 12, "{rows:?}");
+    }
+
+    #[test]
+    fn the_sample_of_the_page_is_what_is_printed() {
+        let tree = Tree::unpacked(include_str!("../../observe/tests/data/machines/graviton4-64.txt"));
+        let host = HostRecord {
+            arch: "aarch64".to_owned(),
+            os: "Amazon Linux 2023, Linux 6.12.53-69.119.amzn2023.aarch64".to_owned(),
+            cpu_model: "Neoverse-V2".to_owned(),
+            cpus: 16,
+            memory_bytes: 518_823_436 * 1024,
+            facts: Some(Box::new(perbuck_observe::facts(&tree))),
+            ..HostRecord::default()
+        };
+        let printed = text::table(HEADS, &rows(&host), Screen::default());
+        let page = include_str!("../../../docs/commands/facts.md");
+        let sample = page.split("```").nth(1).unwrap();
+        assert_eq!(sample.split_once("$ perbuck facts\n").unwrap().1, printed, "{printed}");
     }
 }

@@ -1,6 +1,6 @@
 //! Facts of a machine that bear on performance.
 //!
-//! A fact is what stays as it is until somebody changes the machine: no current frequency, no free memory. A fact that the system does not tell
+//! A fact stays as it is until the machine or its settings are changed: no current frequency, no free memory. A fact that the system does not tell
 //! is absent. Nothing here tells one machine of a kind from another: no address, serial number or name of a host.
 
 mod differences;
@@ -228,7 +228,7 @@ pub struct CgroupFacts {
     pub memory_bytes: Option<u64>,
 }
 
-/// Disks that are alike, by `/sys/block`.
+/// Equal disks, by `/sys/block`.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DiskFacts {

@@ -187,7 +187,7 @@ type Register = (u32, u32, u32, u32);
 fn register(tree: &Tree) -> Option<Register> {
     let midr = tree.line(&format!("{CPUS}/cpu0/regs/identification/midr_el1"))?;
     let midr = u64::from_str_radix(midr.strip_prefix("0x")?, 16).ok()?;
-    let field = |shift: u32, bits: u32| u32::try_from((midr >> shift) & ((1 << bits) - 1)).unwrap_or(0);
+    let field = |start: u32, bits: u32| u32::try_from((midr >> start) & ((1 << bits) - 1)).unwrap_or(0);
     Some((field(24, 8), field(20, 4), field(4, 12), field(0, 4)))
 }
 

@@ -29,8 +29,8 @@ pub(super) fn disks(tree: &Tree) -> Vec<DiskFacts> {
             queue_depth: tree.number(&format!("{queue}/nr_requests")),
         };
         let room = found.len() < MOST;
-        let alike = found.iter_mut().find(|other| DiskFacts { names: Vec::new(), ..(*other).clone() } == disk);
-        match alike {
+        let equal = found.iter_mut().find(|other| DiskFacts { names: Vec::new(), ..(*other).clone() } == disk);
+        match equal {
             Some(other) => other.names.push(name),
             None if room => found.push(DiskFacts { names: vec![name], ..disk }),
             None => (),
@@ -70,7 +70,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn disks_that_are_alike_are_one_and_memory_is_none() {
+    fn equal_disks_are_one_and_memory_is_none() {
         let tree = Tree::unpacked(
             "== sys/block/loop0/size\n8\n== sys/block/zram0/size\n100\n== sys/block/nvme[1-3]n1/size\n2048\n\
              == sys/block/nvme[1-3]n1/device/model\nAmazon EC2 NVMe Instance Storage\n\

@@ -73,7 +73,7 @@ fn graviton_4_in_a_pod_has_the_limits_of_its_control_group() {
 }
 
 #[test]
-fn two_epyc_have_caches_of_four_cores_and_disks_that_are_alike() {
+fn two_epyc_have_caches_of_four_cores_and_equal_disks() {
     let facts = facts(&machine!("epyc9354-128"));
     let caches = "L1d 64 × 32 KiB, each shared by 2 threads; L1i 64 × 32 KiB, each shared by 2 threads; L2 64 × 1 MiB, each shared by 2 threads; \
                   L3 16 × 32 MiB, each shared by 8 threads";

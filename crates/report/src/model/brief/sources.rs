@@ -81,8 +81,10 @@ fn host(h: &HostRecord) -> String {
     let model = clean(h.cpu_model.trim());
     let names = h.facts.iter().flat_map(|facts| [facts.cpu.core.as_deref(), facts.cpu.product.as_deref()]);
     let more: Vec<String> = names.flatten().map(clean).filter(|name| !model.contains(name.as_str())).collect();
-    let all = [more, vec![counted(h.cpus as usize, "processor"), clean(&h.arch)]].concat();
-    format!("{model} ({})", all.join(", "))
+    let size = [counted(h.cpus as usize, "processor"), clean(&h.arch)];
+    let whole = format!("{model} ({})", [&more[..], &size].concat().join(", "));
+    // The name is shortened at its end, which tells the size.
+    if whole.chars().count() > LONGEST { format!("{model} ({})", size.join(", ")) } else { whole }
 }
 
 /// Versions of the servers, by contender where they differ.
