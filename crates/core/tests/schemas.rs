@@ -84,7 +84,7 @@ fn example_facts() -> MachineFacts {
         swap_bytes: Some(0),
         ..MemoryFacts::default()
     };
-    let vulnerabilities = BTreeMap::from([("spectre_v1".into(), "Mitigation; usercopy/swapgs barriers".into())]);
+    let vulnerabilities = BTreeMap::from([("spectre_v1".into(), "Mitigation: usercopy/swapgs barriers".into())]);
     MachineFacts {
         cpu,
         numa: vec![NumaNode { node: 0, cpus: "0-7".into(), memory_bytes: 16 << 30 }],

@@ -86,10 +86,9 @@ fn caches(tree: &Tree, online: &[u32]) -> Vec<CacheFacts> {
                 continue;
             }
             let of = |file: &str| tree.line(&format!("{CPUS}/cpu{cpu}/cache/{index}/{file}"));
-            let Some((name, size)) = cache_name(of("level"), of("type")).zip(of("size").and_then(|size| cache_bytes(&size)))
-            else {
-                continue;
-            };
+            let size = of("size").and_then(|size| cache_bytes(&size));
+            let Some(((level, kind), size)) = of("level").zip(of("type")).zip(size) else { continue };
+            let name = cache_name(&level, &kind);
             let shared = cpu_list(&of("shared_cpu_list").unwrap_or_else(|| cpu.to_string()));
             let (caches, threads) = found.entry((name, size)).or_default();
             *caches += 1;
@@ -101,13 +100,13 @@ fn caches(tree: &Tree, online: &[u32]) -> Vec<CacheFacts> {
     found.into_iter().map(fact).collect()
 }
 
-fn cache_name(level: Option<String>, kind: Option<String>) -> Option<String> {
-    let kind = match kind.as_deref()? {
+fn cache_name(level: &str, kind: &str) -> String {
+    let kind = match kind {
         "Data" => "d",
         "Instruction" => "i",
         _ => "",
     };
-    Some(format!("L{}{kind}", level?))
+    format!("L{level}{kind}")
 }
 
 /// `48K`.

@@ -151,7 +151,7 @@ impl PlatformFacts {
 impl CgroupFacts {
     fn facts(&self) -> Vec<(String, String)> {
         told([
-            ("CPU time", self.cpu_m.map(|m| format!("{}.{:03} processors", m / 1000, m % 1000))),
+            ("CPU time", self.cpu_m.map(processors)),
             ("processors", self.cpus.clone()),
             ("memory", self.memory_bytes.map(bytes)),
         ])
@@ -207,6 +207,12 @@ fn on(is_on: bool) -> String {
     if is_on { "on" } else { "off" }.to_owned()
 }
 
+/// Thousandths of a processor: `2.5 processors`.
+fn processors(thousandths: u64) -> String {
+    let fraction = format!(".{:03}", thousandths % 1000);
+    format!("{}{} processors", thousandths / 1000, fraction.trim_end_matches('0').trim_end_matches('.'))
+}
+
 fn counted(count: u32, what: &str) -> String {
     format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }
@@ -237,6 +243,11 @@ mod tests {
         let groups = facts.groups();
         assert_eq!(groups.iter().map(|g| g.title).collect::<Vec<_>>(), ["processor", "memory"]);
         assert_eq!(groups[1].facts[1], ("swap".to_owned(), "none".to_owned()));
+    }
+
+    #[test]
+    fn shares_of_processors_have_no_needless_digits() {
+        assert_eq!([16_000, 2_500, 50].map(processors), ["16 processors", "2.5 processors", "0.05 processors"]);
     }
 
     #[test]
