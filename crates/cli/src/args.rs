@@ -106,6 +106,8 @@ pub(crate) enum Command {
     Replay(ReplayArguments),
     /// Recompute every number that a published study prints, and name the rule that gives its digits
     Audit(AuditArguments),
+    /// Print the facts of this machine that bear on performance, as records hold them
+    Facts(FactsArguments),
     /// Print the completions of a shell
     Completions(CompletionsArguments),
     /// Write man pages of all commands
@@ -143,6 +145,16 @@ pub(crate) struct StudiesArguments {
     /// The folder that holds the results of studies
     #[arg(value_name = "FOLDER", default_value = "results")]
     pub(crate) results: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct FactsArguments {
+    /// Ask the cloud's metadata service for the instance type, if the machine itself does not tell it
+    #[arg(long)]
+    pub(crate) cloud: bool,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 /// A shell that completes commands.

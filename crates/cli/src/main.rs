@@ -39,6 +39,7 @@ fn main() -> ExitCode {
         Command::Demo(a) => commands::demo::run(a),
         Command::Init(a) => commands::init::run(a),
         Command::List(a) => commands::list::run(a),
+        Command::Facts(a) => commands::facts::run(a),
         Command::Completions(a) => commands::reference::completions(a),
         Command::Man(a) => commands::reference::man(a),
         Command::Help(a) => commands::reference::help(a),

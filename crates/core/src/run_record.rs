@@ -9,6 +9,7 @@ mod build;
 mod deployed;
 mod flag;
 mod imported;
+mod machine;
 mod measured;
 mod observed;
 mod processors;
@@ -35,6 +36,10 @@ pub use build::Build;
 pub use deployed::{Deployed, DeployedNode, DeployedPod, DeployedVolume};
 pub use flag::Flag;
 pub use imported::Imported;
+pub use machine::{
+    CacheFacts, CgroupFacts, CpuFacts, DiskFacts, FactGroup, KernelFacts, LimitFacts, MachineFacts, MemoryFacts, NetworkFacts,
+    NumaNode, PlatformFacts,
+};
 pub use measured::{
     ErrorRecord, Gap, Health, HistogramRecord, Interval, Measured, NetworkRecord, OpenLoop, PhaseRecord, StatementCounts,
     TransactionRecord, WindowEdges, WorkerHealth,
@@ -234,6 +239,9 @@ pub struct HostRecord {
     pub memory_bytes: u64,
     /// Whether the server shares this machine (embedded, or reached by loopback or socket).
     pub shared_with_server: bool,
+    /// What else its system tells of the machine; absent in records of older versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub facts: Option<Box<MachineFacts>>,
 }
 
 impl RunRecord {

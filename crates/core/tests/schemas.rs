@@ -15,10 +15,11 @@ use perbuck_core::histogram::Histogram;
 use perbuck_core::metric::{Counted, Metric, Period, RecordedMetric};
 use perbuck_core::plan::TrialKey;
 use perbuck_core::run_record::{
-    AgentRecord, BootTime, Build, DataSize, Deployed, DeployedNode, DeployedPod, DeployedVolume, Distance, ErrorRecord, Flag,
-    Gap, Health, HistogramRecord, HostRecord, Interval, LoadRecord, MachineSamples, Measured, NetworkRecord, Observed, Percents,
-    Prewarmed, ProcessorTime, RECORD_SCHEMA, RunRecord, Series, ServerWork, StatementCounts, TargetRecord, TransactionRecord,
-    Values, WindowEdges, WorkloadRecord,
+    AgentRecord, BootTime, Build, CacheFacts, CgroupFacts, CpuFacts, DataSize, Deployed, DeployedNode, DeployedPod,
+    DeployedVolume, DiskFacts, Distance, ErrorRecord, Flag, Gap, Health, HistogramRecord, HostRecord, Interval, KernelFacts,
+    LimitFacts, LoadRecord, MachineFacts, MachineSamples, Measured, MemoryFacts, NetworkFacts, NetworkRecord, NumaNode, Observed,
+    Percents, PlatformFacts, Prewarmed, ProcessorTime, RECORD_SCHEMA, RunRecord, Series, ServerWork, StatementCounts,
+    TargetRecord, TransactionRecord, Values, WindowEdges, WorkloadRecord,
 };
 use perbuck_core::units::Seed;
 use schemars::{JsonSchema, schema_for};
@@ -53,6 +54,59 @@ fn emulated_host() -> HostRecord {
         cpus: 8,
         memory_bytes: 16 << 30,
         shared_with_server: false,
+        facts: Some(Box::new(example_facts())),
+    }
+}
+
+/// Of the real machine, on which an emulator ran the program.
+fn example_facts() -> MachineFacts {
+    let text = |text: &str| Some(text.to_owned());
+    let cpu = CpuFacts {
+        vendor: text("AuthenticAMD"),
+        model: text("AMD EPYC 7763 64-Core Processor"),
+        core: text("Zen 3"),
+        family: Some(25),
+        model_number: Some(1),
+        stepping: text("1"),
+        microcode: text("0xa0011d1"),
+        online: text("0-7"),
+        sockets: Some(1),
+        cores: Some(4),
+        threads: Some(8),
+        smt: text("on"),
+        caches: vec![CacheFacts { name: "L3".into(), bytes: 32 << 20, count: 1, shared_by: 8 }],
+        flags: vec!["aes".into(), "avx2".into()],
+        ..CpuFacts::default()
+    };
+    let memory = MemoryFacts {
+        page_bytes: Some(4096),
+        transparent_huge_pages: text("madvise"),
+        swap_bytes: Some(0),
+        ..MemoryFacts::default()
+    };
+    let vulnerabilities = BTreeMap::from([("spectre_v1".into(), "Mitigation: usercopy/swapgs barriers".into())]);
+    MachineFacts {
+        cpu,
+        numa: vec![NumaNode { node: 0, cpus: "0-7".into(), memory_bytes: 16 << 30 }],
+        memory,
+        kernel: KernelFacts { release: text("6.1.0"), clocksource: text("tsc"), vulnerabilities },
+        platform: PlatformFacts { vendor: text("Google"), hypervisor: text("KVM"), ..PlatformFacts::default() },
+        cgroup: CgroupFacts { cpu_m: Some(4000), ..CgroupFacts::default() },
+        disks: vec![DiskFacts {
+            names: vec!["sda".into()],
+            bytes: Some(100 << 30),
+            scheduler: text("none"),
+            ..DiskFacts::default()
+        }],
+        network: vec![NetworkFacts {
+            name: "ens4".into(),
+            driver: text("virtio_net"),
+            rx_queues: 8,
+            tx_queues: 8,
+            mtu: Some(1460),
+            mbit_s: None,
+        }],
+        limits: LimitFacts { open_files: Some(1 << 20), somaxconn: Some(4096), ..LimitFacts::default() },
     }
 }
 

@@ -24,6 +24,7 @@ pub mod deploy;
 mod distance;
 pub mod error;
 pub mod estimate;
+pub mod facts;
 mod flags;
 pub mod fleet;
 pub mod folder;

@@ -1,5 +1,7 @@
 //! The processor's name from `/proc/cpuinfo`.
 
+use crate::facts::cores;
+
 /// The model: the names of the distinct Arm cores in the order in which they appear, otherwise `model name` (x86),
 /// otherwise `unknown`. On Arm a `model name` says no more than `ARMv8 Processor rev 0 (v8l)`.
 pub(crate) fn of(cpuinfo: &str) -> String {
@@ -28,41 +30,8 @@ fn hex(text: &str) -> Option<u32> {
 
 /// The name of an Arm core by the fields of its main ID register; the numbers themselves where it is not known here.
 fn core(implementer: u32, part: u32) -> String {
-    let name = match (implementer, part) {
-        (0x41, 0xd03) => "Cortex-A53",
-        (0x41, 0xd05) => "Cortex-A55",
-        (0x41, 0xd07) => "Cortex-A57",
-        (0x41, 0xd08) => "Cortex-A72",
-        (0x41, 0xd0a) => "Cortex-A75",
-        (0x41, 0xd0b) => "Cortex-A76",
-        (0x41, 0xd41) => "Cortex-A78",
-        (0x41, 0xd0c) => "Neoverse-N1",
-        (0x41, 0xd49) => "Neoverse-N2",
-        (0x41, 0xd8e) => "Neoverse-N3",
-        (0x41, 0xd40) => "Neoverse-V1",
-        (0x41, 0xd4f) => "Neoverse-V2",
-        (0x41, 0xd84) => "Neoverse-V3",
-        (0x41, 0xd4a) => "Neoverse-E1",
-        (0x43, 0x0a1) => "Cavium ThunderX",
-        (0x43, 0x0af) => "Cavium ThunderX2",
-        (0x46, 0x001) => "Fujitsu A64FX",
-        (0x48, 0xd01) => "Kunpeng-920 (TaiShan v110)",
-        (0x48, 0xd02) => "TaiShan v120",
-        (0x4e, 0x004) => "NVIDIA Carmel",
-        (0x50, 0x000) => "APM X-Gene",
-        (0x51, 0xc00) => "Qualcomm Falkor",
-        (0x61, 0x022) => "Apple M1 (Icestorm)",
-        (0x61, 0x023) => "Apple M1 (Firestorm)",
-        (0x61, 0x032) => "Apple M2 (Blizzard)",
-        (0x61, 0x033) => "Apple M2 (Avalanche)",
-        (0x6d, 0xd49) => "Azure Cobalt 100",
-        (0x70, 0x662) => "Phytium FTC662",
-        (0x70, 0x663) => "Phytium FTC663",
-        (0xc0, 0xac3) => "Ampere-1",
-        (0xc0, 0xac4) => "Ampere-1a",
-        _ => return format!("aarch64 implementer 0x{implementer:02x} part 0x{part:03x}"),
-    };
-    name.to_owned()
+    cores::arm(implementer, part)
+        .map_or_else(|| format!("aarch64 implementer 0x{implementer:02x} part 0x{part:03x}"), str::to_owned)
 }
 
 #[cfg(test)]

@@ -70,6 +70,11 @@ impl<'c> Evidence<'c> {
     }
 }
 
+/// Whether `/proc/cpuinfo` may be one that the emulator of this program invented: it describes the program's kind of processor.
+pub(crate) fn may_be_invented(cpuinfo: &str) -> bool {
+    described(cpuinfo).is_none_or(|processor| family(std::env::consts::ARCH) == Some(processor))
+}
+
 fn family(arch: &str) -> Option<Family> {
     match arch {
         "x86_64" | "x86" | "i386" | "i486" | "i586" | "i686" => Some(Family::X86),

@@ -1,27 +1,32 @@
 //! The machine that runs this program.
 
-use std::fs;
 use std::thread::available_parallelism;
 
 use nix::sys::utsname::uname;
 use perbuck_core::run_record::{HostRecord, Observed, arch};
 
-use crate::{cpu_model, emulator};
+use crate::tree::Tree;
+use crate::{cpu_model, emulator, facts};
 
 /// The machine that runs this program, as it stands in a run record; `shared_with_server` is left to the caller. Under user-mode
 /// emulation these are facts of the real machine, but for `arch`. A machine that is emulated as a whole (qemu's TCG, with a
-/// kernel of its own) is not recognised. Reads a few small files; call it once and keep the answer.
+/// kernel of its own) is not recognised. Reads some small files; call it once and keep the answer.
 pub fn host() -> HostRecord {
-    let cpuinfo = read("/proc/cpuinfo");
+    let tree = Tree::running();
+    let read = |path: &str| tree.text(path).unwrap_or_default();
+    let cpuinfo = read("proc/cpuinfo");
+    let emulator = emulator::Evidence::gather(&cpuinfo).judge();
+    let believed = (emulator.is_none() || !emulator::may_be_invented(&cpuinfo)).then_some(cpuinfo.as_str());
     HostRecord {
         arch: std::env::consts::ARCH.to_owned(),
-        emulator: emulator::Evidence::gather(&cpuinfo).judge(),
-        os: os(&read("/etc/os-release"), &kernel()),
+        emulator,
+        os: os(&read("etc/os-release"), &kernel()),
         cpu_model: cpu_model::of(&cpuinfo),
         // After affinity and container limits.
         cpus: available_parallelism().map_or(1, |n| u32::try_from(n.get()).unwrap_or(u32::MAX)),
-        memory_bytes: memory_bytes(&read("/proc/meminfo")),
+        memory_bytes: memory_bytes(&read("proc/meminfo")),
         shared_with_server: false,
+        facts: Some(Box::new(facts::facts_with(&tree, believed))),
     }
 }
 
@@ -30,7 +35,7 @@ pub fn machine(host: &HostRecord) -> Observed {
     Observed {
         source: "the client's machine".to_owned(),
         arch: host.emulator.is_none().then(|| arch(&host.arch)).flatten().map(str::to_owned),
-        vcpus: processors(&read("/proc/cpuinfo")),
+        vcpus: processors(&Tree::running().text("proc/cpuinfo").unwrap_or_default()),
         memory_bytes: Some(host.memory_bytes).filter(|bytes| *bytes > 0),
         ..Observed::default()
     }
@@ -40,10 +45,6 @@ pub fn machine(host: &HostRecord) -> Observed {
 fn processors(cpuinfo: &str) -> Option<u32> {
     let listed = cpuinfo.lines().filter_map(|l| l.split_once(':')).filter(|(key, _)| key.trim() == "processor").count();
     u32::try_from(listed).ok().filter(|n| *n > 0)
-}
-
-fn read(path: &str) -> String {
-    fs::read(path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default()
 }
 
 fn kernel() -> String {

@@ -191,6 +191,9 @@ fn hostile_names_stay_names() {
             r.target.version = name.to_owned();
             r.target.variables.insert(name.to_owned(), name.to_owned());
             r.host.cpu_model = name.to_owned();
+            let facts = r.host.facts.as_mut().unwrap();
+            facts.cpu.core = Some(name.to_owned());
+            facts.kernel.vulnerabilities.insert(name.to_owned(), name.to_owned());
             r.workload.rows_after.insert(name.to_owned(), 1);
             r.errors.values_mut().for_each(|e| e.example = name.to_owned());
         }

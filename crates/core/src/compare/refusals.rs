@@ -52,6 +52,13 @@ pub(super) fn remarks(records: &[RunRecord]) -> Vec<Remark> {
         for what in first.map(|f| differences(f, record)).unwrap_or_default() {
             grouped.entry((format!("trials of one contender differ in {what}"), None)).or_default().push(record);
         }
+        // A record of an older version tells no facts.
+        let told = |r: &&RunRecord| r.clients().iter().any(|client| client.facts.is_some());
+        let of_contender = |r: &&RunRecord| r.key.contender == record.key.contender && r.key.workload == record.key.workload;
+        if let Some(what) = records.iter().filter(of_contender).find(told).and_then(|first| unlike_facts(first, record)) {
+            let text = format!("trials of one contender differ in facts of the client's machine: {what}");
+            grouped.entry((text, None)).or_default().push(record);
+        }
         let first = records.iter().find(|r| r.key.workload == record.key.workload);
         for what in first.map(|f| unlike_clients(f, record)).unwrap_or_default() {
             let text = format!("not all contenders were driven by the same client: {what} differs");
@@ -144,6 +151,21 @@ fn differences(a: &RunRecord, b: &RunRecord) -> Vec<&'static str> {
         (a.workload.data_fingerprint != b.workload.data_fingerprint, "their data"),
     ];
     checks.into_iter().filter(|(differs, _)| *differs).map(|(_, what)| what).collect()
+}
+
+/// Names of facts of one remark.
+const FACTS_NAMED: usize = 6;
+
+/// The facts in which the clients of two trials differ, machine by machine, in words. Facts that one of them does not tell differ in nothing.
+fn unlike_facts(a: &RunRecord, b: &RunRecord) -> Option<String> {
+    let pairs = a.clients().into_iter().zip(b.clients());
+    let facts = pairs.filter_map(|(a, b)| Some(a.facts.as_ref()?.differences(b.facts.as_ref()?)));
+    let all: BTreeSet<String> = facts.flatten().collect();
+    let mut named: Vec<String> = all.iter().take(FACTS_NAMED).cloned().collect();
+    if all.len() > FACTS_NAMED {
+        named.push(format!("and {} more", all.len() - FACTS_NAMED));
+    }
+    (!named.is_empty()).then(|| named.join(", "))
 }
 
 /// Flags of one sort are one remark, whatever their values.

@@ -95,7 +95,7 @@ fn record_facts(r: &RunRecord, whose: &str) -> Vec<(u8, String, String)> {
     let workload = clean(&r.key.workload);
     let mut facts: Vec<(u8, String, String)> = Vec::new();
     let mut put = |group, name: &str, value| facts.push((group, name.to_owned(), value));
-    client::facts(r).into_iter().for_each(|(name, value)| put(2, name, value));
+    client::facts(r).into_iter().for_each(|(name, value)| put(2, &name, value));
     put(2, "client and server on one machine", if h.shared_with_server { "yes" } else { "no" }.to_owned());
     put(3, "server: version", clean(&t.version));
     put(3, "server: driver", clean(&t.driver));

@@ -14,8 +14,8 @@ use perbuck_core::metric::{Counted, Metric, Period, RecordedMetric, TPS};
 use perbuck_core::plan::{TrialKey, trial_seed};
 use perbuck_core::rng::OpRng;
 use perbuck_core::run_record::{
-    DataSize, ErrorRecord, Flag, Health, HistogramRecord, HostRecord, LoadRecord, Measured, Prewarmed, RunRecord,
-    StatementCounts, TargetRecord, TransactionRecord, WorkloadRecord,
+    CpuFacts, DataSize, ErrorRecord, Flag, Health, HistogramRecord, HostRecord, LoadRecord, MachineFacts, Measured, MemoryFacts,
+    Prewarmed, RunRecord, StatementCounts, TargetRecord, TransactionRecord, WorkloadRecord,
 };
 use perbuck_core::study::Study;
 use perbuck_core::units::{MicroUsd, unit_price_text};
@@ -205,7 +205,16 @@ fn host() -> HostRecord {
         cpus: 16,
         memory_bytes: 32 << 30,
         shared_with_server: false,
+        facts: Some(Box::new(facts())),
     }
+}
+
+fn facts() -> MachineFacts {
+    let text = |text: &str| Some(text.to_owned());
+    let cpu =
+        CpuFacts { core: text("Skylake"), cores: Some(8), threads: Some(16), governor: text("powersave"), ..CpuFacts::default() };
+    let memory = MemoryFacts { page_bytes: Some(4096), transparent_huge_pages: text("madvise"), ..MemoryFacts::default() };
+    MachineFacts { cpu, memory, ..MachineFacts::default() }
 }
 
 fn workload(key: &TrialKey, tpcc: bool) -> WorkloadRecord {

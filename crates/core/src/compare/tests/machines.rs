@@ -1,7 +1,7 @@
 //! The one rule for declared against observed.
 
 use super::*;
-use crate::run_record::Observed;
+use crate::run_record::{CpuFacts, MachineFacts, MemoryFacts, Observed};
 use crate::study::{Machine, Node};
 
 /// A study whose `arm` is priced as m7g.xlarge and says so, as the price list describes it.
@@ -163,4 +163,30 @@ fn trials_on_other_machines_are_remarked_and_a_notional_study_says_so() {
         assert!(remark.text.starts_with(start) && remark.trials == records.len() / 2, "{remark:?}");
         assert!(remark.example.starts_with("arm/"), "{remark:?}");
     }
+}
+
+#[test]
+fn facts_of_the_client_that_differ_between_trials_of_one_contender_are_remarked() {
+    let mut records = records();
+    let facts = |pages: &str, microcode: Option<&str>| {
+        let memory = MemoryFacts { transparent_huge_pages: Some(pages.to_owned()), ..MemoryFacts::default() };
+        let cpu = CpuFacts { microcode: microcode.map(str::to_owned), ..CpuFacts::default() };
+        Some(Box::new(MachineFacts { memory, cpu, ..MachineFacts::default() }))
+    };
+    // The first is of an older version.
+    records.iter_mut().skip(1).for_each(|r| r.host.facts = facts("madvise", Some("0x1")));
+    let said = |records: &[RunRecord]| {
+        let remarks = compare(&declared(""), records, &[], &[]).unwrap().remarks;
+        remarks.into_iter().filter(|r| r.text.contains("facts of the client's machine")).collect::<Vec<_>>()
+    };
+    assert_eq!(said(&records), []);
+    let last = records.len() - 1;
+    records[last].host.facts = facts("always", None);
+    let remarks = said(&records);
+    let text = "trials of one contender differ in facts of the client's machine: memory: transparent huge pages";
+    assert_eq!(remarks.iter().map(|r| (r.text.as_str(), r.trials)).collect::<Vec<_>>(), [(text, 1)]);
+    // Between contenders nothing is said here: the report shows both.
+    let contender = records[last].key.contender.clone();
+    records.iter_mut().filter(|r| r.key.contender == contender).for_each(|r| r.host.facts = facts("always", None));
+    assert_eq!(said(&records), []);
 }

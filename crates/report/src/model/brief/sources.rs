@@ -63,8 +63,6 @@ fn measured(all: &Context<'_>) -> Option<String> {
     let started = || all.records.iter().map(|r| r.started_unix_ms);
     let (first, last) = (day(started().min()?), day(started().max()?));
     let when = if first == last { first } else { format!("{first} to {last}") };
-    let host =
-        |h: &HostRecord| format!("{} ({}, {})", clean(h.cpu_model.trim()), counted(h.cpus as usize, "processor"), clean(&h.arch));
     let own =
         |r: &RunRecord| if r.agents.is_empty() { vec![host(&r.host)] } else { r.agents.iter().map(|a| host(&a.host)).collect() };
     let hosts: Vec<String> = all.records.iter().flat_map(own).collect();
@@ -76,6 +74,17 @@ fn measured(all: &Context<'_>) -> Option<String> {
         (few, most) => format!("{} to {}", few.max(1), counted(most, "agent")),
     };
     Some(format!("{when}, {} by {by} on {hosts}", counted(all.records.len(), "trial")))
+}
+
+/// `Neoverse-V2 (AWS Graviton4, 64 processors, aarch64)`: the model, and beside it the name of the core or of the product, if it tells more.
+fn host(h: &HostRecord) -> String {
+    let model = clean(h.cpu_model.trim());
+    let names = h.facts.iter().flat_map(|facts| [facts.cpu.core.as_deref(), facts.cpu.product.as_deref()]);
+    let more: Vec<String> = names.flatten().map(clean).filter(|name| !model.contains(name.as_str())).collect();
+    let size = [counted(h.cpus as usize, "processor"), clean(&h.arch)];
+    let whole = format!("{model} ({})", [&more[..], &size].concat().join(", "));
+    // The name is shortened at its end, which tells the size.
+    if whole.chars().count() > LONGEST { format!("{model} ({})", size.join(", ")) } else { whole }
 }
 
 /// Versions of the servers, by contender where they differ.
