@@ -26,6 +26,7 @@ mod host;
 mod process;
 mod processors;
 mod program;
+pub mod steering;
 mod tree;
 mod withheld;
 
