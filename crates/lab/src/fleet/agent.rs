@@ -221,7 +221,7 @@ impl Served<'_> {
         let seconds = outcome.measured.window_ns as f64 / 1e9;
         Ok(Answer::Ceiling {
             statements_per_s: outcome.measured.statements.total() as f64 / seconds,
-            host: perbuck_observe::host(),
+            host: Box::new(perbuck_observe::host()),
         })
     }
 

@@ -119,7 +119,7 @@ pub(super) enum Answer {
     /// The text that it was told.
     Echo(String),
     /// What it can drive, and its machine.
-    Ceiling { statements_per_s: f64, host: HostRecord },
+    Ceiling { statements_per_s: f64, host: Box<HostRecord> },
     /// No record of its share is missing any more; so many were.
     Filled(u64),
 }
