@@ -16,8 +16,9 @@ pub fn deployed_otherwise(study: &Study, contender: &str, seen: &Deployed) -> Ve
         volumes_of(node, seen, &mut found);
     }
     let declares = |role: &str| declared.nodes.iter().any(|node| node.role == role);
-    // The machines of a shared client may be another contender's line.
-    for node in seen.nodes.iter().filter(|node| !declares(&node.role) && !node.shared) {
+    // Machines that all contenders share may be another contender's line.
+    let of_another = |node: &DeployedNode| node.shared && [ADMIN, CLIENT].contains(&node.role.as_str());
+    for node in seen.nodes.iter().filter(|node| !declares(&node.role) && !of_another(node)) {
         found.push(format!("node {} has the role {}, which the bill does not have", node.name, word(&node.role)));
     }
     for pod in &seen.pods {

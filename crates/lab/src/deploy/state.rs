@@ -194,10 +194,10 @@ impl State {
         }
     }
 
-    /// Whether a machine or volume of a cluster was ever seen.
+    /// Whether machines or volumes of a cluster were seen that are not known to be gone.
     pub(super) fn has_seen(&self, cluster: &str) -> bool {
         let prefix = format!("{cluster}/");
-        self.seen.keys().any(|key| key.starts_with(&prefix))
+        self.seen.iter().any(|(key, seen)| key.starts_with(&prefix) && !seen.gone)
     }
 
     /// Notes that nothing of a cluster is there any more.
