@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::run_record::{MachineSamples, Percents, ProcessorTime, RunRecord};
+use crate::run_record::{MachineSamples, Percents, ProcessorTime, RunRecord, Series};
 
 /// The samples of the trials of a point.
 pub(super) struct Sampled<'r> {
@@ -32,7 +32,7 @@ impl<'r> Sampled<'r> {
     pub(super) fn sum(&self, family: &str) -> Option<f64> {
         let mut found = self.all.iter().flat_map(|s| &s.series).filter(|s| s.family() == family).peekable();
         found.peek()?;
-        Some(found.map(|s| s.sum()).sum())
+        Some(found.map(Series::sum).sum())
     }
 
     /// The same by the value of a label.

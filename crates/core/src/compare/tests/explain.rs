@@ -52,7 +52,7 @@ fn throughput_is_processors_times_utilisation_over_the_time_of_each() {
 #[test]
 fn a_ratio_is_the_product_of_its_parts() {
     let all = |contender: &str, committed: u64, ms: u64| {
-        (1..=3).map(move |trial| seen(&contender.to_owned(), trial, committed, ms, None)).collect()
+        (1..=3).map(move |trial| seen(contender, trial, committed, ms, None)).collect()
     };
     let all: [Vec<RunRecord>; 2] = [all("x86", 1000, 3000), all("arm", 1100, 2838)];
     let text = STUDY.replace("connections = [8, 64]", "connections = [8]").replace("[8, 64]", "[8]");
