@@ -6,6 +6,7 @@ pub(crate) mod deploy;
 mod evaluation;
 pub(crate) mod fleet;
 mod form;
+mod machine;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -20,6 +21,7 @@ pub(crate) use evaluation::{
     AuditArguments, CompareArguments, ReplayArguments, ReportArguments, ServeArguments, VerifyArguments,
 };
 pub(crate) use form::FormArguments;
+pub(crate) use machine::{DoctorArguments, FactsArguments};
 
 /// The database price-performance lab: drives databases with standard workloads, prices the systems under test, compares
 /// them with stated uncertainty, and writes the report.
@@ -108,6 +110,8 @@ pub(crate) enum Command {
     Audit(AuditArguments),
     /// Print the facts of this machine that bear on performance, as records hold them
     Facts(FactsArguments),
+    /// Say what of this machine spoils a measurement, what it costs, and what mends it. Changes nothing
+    Doctor(DoctorArguments),
     /// Print the completions of a shell
     Completions(CompletionsArguments),
     /// Write man pages of all commands
@@ -145,16 +149,6 @@ pub(crate) struct StudiesArguments {
     /// The folder that holds the results of studies
     #[arg(value_name = "FOLDER", default_value = "results")]
     pub(crate) results: PathBuf,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct FactsArguments {
-    /// Ask the cloud's metadata service for the instance type, if the machine itself does not tell it
-    #[arg(long)]
-    pub(crate) cloud: bool,
-    /// Print JSON
-    #[arg(long)]
-    pub(crate) json: bool,
 }
 
 /// A shell that completes commands.

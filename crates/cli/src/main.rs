@@ -40,6 +40,7 @@ fn main() -> ExitCode {
         Command::Init(a) => commands::init::run(a),
         Command::List(a) => commands::list::run(a),
         Command::Facts(a) => commands::facts::run(a),
+        Command::Doctor(a) => commands::doctor::run(a),
         Command::Completions(a) => commands::reference::completions(a),
         Command::Man(a) => commands::reference::man(a),
         Command::Help(a) => commands::reference::help(a),

@@ -31,6 +31,7 @@ const NOT_RUN: &[(&str, &str, &str)] = &[
     ("docs/fleet.md", "perbuck run study.toml --agents arm=", "several machines; fleet_places.rs does it"),
     ("docs/commands/check.md", "perbuck check --connect study.toml", "servers in a network; preflight.rs does it"),
     ("docs/commands/facts.md", "perbuck facts", "another machine; the tests of lab and facts.rs do it"),
+    ("docs/commands/doctor.md", "perbuck doctor", "likewise"),
     ("docs/commands/prepare.md", "perbuck prepare quick.toml", "a load that is cut off; tpcc_resume.rs does it"),
     ("docs/commands/prepare.md", "perbuck prepare four.toml", "loads files by mariadb and psql; tpcc_csv.rs does it"),
     ("docs/commands/prepare.md", "cd files", "belongs to the command before"),

@@ -30,3 +30,17 @@ fn records_and_reports_hold_the_facts() {
     let records = desk.records("results");
     assert!(!records.is_empty() && records.iter().all(|record| record.host.facts == host.facts), "{:?}", records[0].host);
 }
+
+/// What it finds depends on the machine; that it changes nothing does not.
+#[test]
+fn the_doctor_says_what_it_saw_or_that_there_is_nothing() {
+    let desk = Desk::new();
+    let found: serde_json::Value = serde_json::from_str(&desk.good(&["doctor", "--json"]).out).unwrap();
+    let found = found.as_array().unwrap();
+    let text = desk.good(&["doctor"]).out;
+    assert_eq!(found.is_empty(), text.starts_with("nothing was found"), "{text}");
+    for finding in found {
+        let line = format!("{}: {}\n", finding["about"].as_str().unwrap(), finding["seen"].as_str().unwrap());
+        assert!(text.contains(&line) && finding["costs"].as_str().is_some_and(|costs| text.contains(costs)), "{line}{text}");
+    }
+}

@@ -22,6 +22,7 @@ pub mod data;
 pub mod databases;
 pub mod deploy;
 mod distance;
+pub mod doctor;
 pub mod error;
 pub mod estimate;
 pub mod facts;

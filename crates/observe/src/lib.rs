@@ -19,6 +19,7 @@ mod boot;
 mod counters;
 mod cpu_model;
 mod cpu_time;
+pub mod doctor;
 mod emulator;
 mod facts;
 mod file_system;

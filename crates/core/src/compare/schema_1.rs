@@ -23,9 +23,9 @@ impl Comparison {
     }
 }
 
-/// What version 1 did not have, or told otherwise: rates and kinds of points, amounts of bills, remarks, stalls, and how much would be
-/// found or needed.
-const LATER: [&str; 9] = ["rates", "kinds", "amount", "remarks", "stalls", "stalled", "detectable", "why", "more"];
+/// What version 1 did not have, or told otherwise: rates and kinds of points, amounts of bills, remarks, stalls, how much would be
+/// found or needed, and what bound a point.
+const LATER: [&str; 10] = ["rates", "kinds", "amount", "remarks", "stalls", "stalled", "detectable", "why", "more", "explained"];
 
 fn forget(value: &mut Value) {
     match value {

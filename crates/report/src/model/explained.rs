@@ -14,10 +14,6 @@ const SAME: f64 = 0.02;
 const PARTS: &str = "Throughput is the number of processors, times the share of their time that the server used, divided by the server's \
     processor time for each unit of work. So the last three factors make the first: processors × utilisation ÷ time for each.";
 
-/// What a limit is, and that none may have been seen.
-const BOUNDS: &str = "What was full while the contender did most, by what perbuck saw of its own machine, of its connections and of the \
-    server's counters.";
-
 /// What says why; empty where nothing does.
 pub(super) fn section(all: &Context<'_>) -> Vec<Block> {
     let mut sentences = Vec::new();
@@ -26,7 +22,8 @@ pub(super) fn section(all: &Context<'_>) -> Vec<Block> {
         all.words().head
     );
     let mut table = Table::new("Parts of the ratio, each at its point with most throughput", &heads);
-    let mut limits = Table::new("What bound it", &format!("Workload | Contender | {} | What bound it", all.words().head));
+    let mut limits =
+        Table::new("What bound it, by what was seen", &format!("Workload | Contender | {} | What bound it", all.words().head));
     for w in all.measured() {
         for c in &w.contenders {
             if let (Some(why), Some(to)) = (c.why, all.compared_with(&c.contender)) {
@@ -46,7 +43,7 @@ pub(super) fn section(all: &Context<'_>) -> Vec<Block> {
         out.extend([Block::List(sentences), Block::Table(table), paragraph(PARTS)]);
     }
     if !limits.rows.is_empty() {
-        out.extend([Block::Table(limits), paragraph(BOUNDS)]);
+        out.push(Block::Table(limits));
     }
     out
 }
@@ -75,7 +72,7 @@ fn sentence(all: &Context<'_>, w: &WorkloadResult, c: &ContenderResult, why: &De
     format!("{label} does {ratio} the throughput of {base} on {}{verdict}: {}.", clean(&w.workload), list(&parts))
 }
 
-/// What bound a contender at its point with most throughput; `None` where nothing is told of it.
+/// What bound a contender at its point with most throughput; `None` where nothing bound it and its server's work is not told.
 fn bounds<'w>(w: &'w WorkloadResult, contender: &str) -> Option<(&'w PointResult, String)> {
     let mine = w.points.iter().filter(|p| p.contender == contender);
     let best = mine.max_by(|a, b| a.mean.unwrap_or(0.0).total_cmp(&b.mean.unwrap_or(0.0)).then(b.level.cmp(&a.level)))?;
@@ -84,6 +81,6 @@ fn bounds<'w>(w: &'w WorkloadResult, contender: &str) -> Option<(&'w PointResult
     if !texts.is_empty() {
         return Some((best, texts.join("; ")));
     }
-    let used = explained.server.map(|s| format!(" (the server used {} of its machine's processors)", percent(s.utilisation)));
-    Some((best, format!("nothing that was seen{}", used.unwrap_or_default())))
+    let used = explained.server?.utilisation;
+    Some((best, format!("nothing; the server used {} of its machine's processors", percent(used))))
 }
