@@ -68,7 +68,7 @@ pub enum BoundBy {
     Locks,
     /// The client could not send more.
     Client,
-    /// A limit, or another guest of the host, took processor time away.
+    /// Processor time was limited, or another guest of the host had it.
     Throttled,
     /// The service was away.
     Pause,

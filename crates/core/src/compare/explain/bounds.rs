@@ -32,7 +32,9 @@ const OTHERS: f64 = 0.1;
 /// All that bound it.
 pub(super) fn bounds(trials: &[&RunRecord], of: &Explained) -> Vec<Bound> {
     let mut found = Vec::new();
-    if let Some(sampled) = Sampled::of(trials) {
+    // The machine of a coordinator plays no part in what its agents measure.
+    let own = trials.iter().all(|r| r.agents.is_empty());
+    if let Some(sampled) = Sampled::of(trials).filter(|_| own) {
         found.extend(processors(&sampled, trials, of));
         found.extend(disks(&sampled));
         found.extend(memory(&sampled));

@@ -94,6 +94,12 @@ fn a_full_machine_says_who_fills_it() {
     let text = "all 2 processors of the client's machine worked 95 % of the time: the server 0.40, perbuck 0.17, others, the \
                 kernel's interrupts among them, 1.33 of them";
     assert_eq!(said(&of(vec![processor(90, 5); 2], &[])), [(BoundBy::Processors, text)]);
+    // Of a coordinator nothing is said: its agents have the load.
+    let samples = MachineSamples { steps_ms: vec![1000, 3000], processors: vec![processor(99, 0); 2], series: Vec::new() };
+    let mut r = seen("x86", 1, 1000, 1200, Some(samples));
+    r.agents.push(crate::run_record::AgentRecord::default());
+    let found = explained(&[&r], &TPS).unwrap();
+    assert!(found.client.is_none() && found.bounds.is_empty(), "{found:?}");
 }
 
 #[test]
