@@ -46,7 +46,7 @@ pub use measured::{
 };
 pub(crate) use observed::machine_text;
 pub use observed::{Observed, arch};
-pub use processors::{MachineSamples, Percents, ProcessorTime};
+pub use processors::{MachineSamples, Percents, ProcessorTime, SERVERS, ServerMachine};
 pub use series::{Series, Values};
 pub use storage::{DataSize, Prewarmed};
 pub use void::{Void, VoidReason};
@@ -203,6 +203,13 @@ pub struct TargetRecord {
     pub work: Option<ServerWork>,
     /// CPU time of a server on this machine during the measured window; `None` where it cannot be told.
     pub server_cpu_ns: Option<u64>,
+    /// The share of the periods of its CPU limit (`cpu.max`) in which the server was stopped in the measured window, 0 to 1, by the limit
+    /// that did it most; absent where it has none or that cannot be told, and in records of older versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server_throttled: Option<f64>,
+    /// The machine of the server, where perbuck has a process on it that is not the client; absent in records of older versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub machine: Option<ServerMachine>,
     /// Memory in which its servers keep pages or blocks of the data; absent where they do not tell, and in records of older versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub page_memory_bytes: Option<u64>,

@@ -18,8 +18,8 @@ use perbuck_core::run_record::{
     AgentRecord, BootTime, Build, CacheFacts, CgroupFacts, CpuFacts, DataSize, Deployed, DeployedNode, DeployedPod,
     DeployedVolume, DiskFacts, Distance, ErrorRecord, Flag, Gap, Health, HistogramRecord, HostRecord, Interval, KernelFacts,
     LimitFacts, LoadRecord, MachineFacts, MachineSamples, Measured, MemoryFacts, NetworkFacts, NetworkRecord, NumaNode, Observed,
-    Percents, PlatformFacts, Prewarmed, ProcessorTime, RECORD_SCHEMA, RunRecord, Series, ServerWork, StatementCounts,
-    TargetRecord, TransactionRecord, Values, WindowEdges, WorkloadRecord,
+    Percents, PlatformFacts, Prewarmed, ProcessorTime, RECORD_SCHEMA, RunRecord, Series, ServerMachine, ServerWork,
+    StatementCounts, TargetRecord, TransactionRecord, Values, WindowEdges, WorkloadRecord,
 };
 use perbuck_core::units::Seed;
 use schemars::{JsonSchema, schema_for};
@@ -195,6 +195,12 @@ fn example_target() -> TargetRecord {
         variables: BTreeMap::from([("tidb_txn_mode".into(), "pessimistic".into())]),
         server_counters: BTreeMap::from([("Com_select".into(), 6000)]),
         server_cpu_ns: None,
+        server_throttled: Some(0.25),
+        machine: Some(ServerMachine {
+            source: "ssh://db1".into(),
+            facts: Some(Box::default()),
+            samples: Some(MachineSamples { steps_ms: vec![1000], ..MachineSamples::default() }),
+        }),
         page_memory_bytes: Some(6 << 30),
         work: Some(ServerWork::Statements { all: 22_690, own: 8_690 }),
         observed: vec![
@@ -290,6 +296,7 @@ fn example() -> RunRecord {
             workers: 2,
             clock_error_ns: 40_000,
             server_distance: Some(Distance { statement_ns: 140_000, packet_ns: Some(90_000) }),
+            samples: Some(MachineSamples { steps_ms: vec![1000], ..MachineSamples::default() }),
             ..AgentRecord::default()
         }],
         measured: Measured {

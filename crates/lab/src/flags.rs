@@ -38,8 +38,8 @@ const LOSSY: f64 = 0.001;
 /// Fewer retransmissions than this happen anywhere, and are a large share of a short window.
 const RETRANSMISSIONS: u64 = 5;
 
-/// Stolen CPU time as a share of the machine's, or time that a limit of the container took as a share of the window. Less than this is
-/// within the noise of trials.
+/// Stolen CPU time as a share of the machine's, or the share of its periods in which a limit of the container stopped perbuck. Less than
+/// this is within the noise of trials.
 const WITHHELD: f64 = 0.05;
 /// A jump of the clock by less than this is what a time server corrects.
 const JUMP: Duration = Duration::from_millis(200);
@@ -101,15 +101,14 @@ fn many_errors(failed: u64, completed: u64) -> Option<Flag> {
 }
 
 /// What was wrong with the machine of the client in a window of this length; `civil_s` is its length by the clock that people set.
-pub(crate) fn of_machine(length: Duration, civil_s: f64, stolen: f64, throttled: Duration) -> Vec<Flag> {
+pub(crate) fn of_machine(length: Duration, civil_s: f64, stolen: f64, stopped: Option<f64>) -> Vec<Flag> {
     let mut flags = Vec::new();
-    let stopped = throttled.as_secs_f64() / length.as_secs_f64().max(1e-9);
     if stolen > WITHHELD {
         let why = format!("the hypervisor stole {:.0} % of it", stolen * 100.0);
         flags.push(Flag::Throttled { why });
     }
-    if stopped > WITHHELD {
-        let why = format!("the CPU limit of its container stopped it for {:.0} % of the window", stopped * 100.0);
+    if let Some(share) = stopped.filter(|share| *share > WITHHELD) {
+        let why = format!("the CPU limit of its container stopped it in {:.0} % of its periods", share * 100.0);
         flags.push(Flag::Throttled { why });
     }
     let jump_s = civil_s - length.as_secs_f64();
@@ -255,12 +254,10 @@ mod tests {
 
     #[test]
     fn a_machine_that_is_held_back_or_whose_clock_jumps_is_flagged() {
-        let of = |civil_s, stolen, throttled_ms| {
-            of_machine(Duration::from_secs(10), civil_s, stolen, Duration::from_millis(throttled_ms))
-        };
-        assert!(of(10.1, 0.04, 400).is_empty());
-        assert_eq!(of(6.0, 0.0, 0), [Flag::ClockTrouble { jump_ms: -4000 }]);
-        let both = of(10.0, 0.2, 700);
+        let of = |civil_s, stolen, stopped| of_machine(Duration::from_secs(10), civil_s, stolen, stopped);
+        assert!(of(10.1, 0.04, Some(0.04)).is_empty());
+        assert_eq!(of(6.0, 0.0, None), [Flag::ClockTrouble { jump_ms: -4000 }]);
+        let both = of(10.0, 0.2, Some(0.07));
         let texts: Vec<String> = both.iter().map(Flag::text).collect();
         assert!(texts.len() == 2 && texts[0].contains("20 %") && texts[1].contains("7 %"), "{texts:?}");
     }

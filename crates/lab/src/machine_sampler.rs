@@ -43,6 +43,7 @@ impl MachineSampler {
 
     pub(crate) fn open(&mut self) {
         self.opened = Some(Instant::now());
+        self.step = FIRST;
         self.seen = vec![Reading::now(0)];
     }
 

@@ -2,10 +2,11 @@
 
 use std::time::{Duration, Instant, SystemTime};
 
-use perbuck_core::run_record::{Flag, Health, Interval};
+use perbuck_core::run_record::{Flag, Health, Interval, MachineSamples};
 use perbuck_load::observer::{Observer, SecondSeen};
 use perbuck_load::trial::TrialSpec;
-use perbuck_observe::{CpuTime, Withheld};
+use perbuck_observe::{CpuTime, Limits, Withheld};
+use serde::{Deserialize, Serialize};
 
 use crate::flags;
 use crate::machine_sampler::MachineSampler;
@@ -21,14 +22,25 @@ pub(crate) struct Sampler<'a> {
     samples: MachineSampler,
     /// What was wrong with the machine in the window.
     pub(crate) flags: Vec<Flag>,
-    opened: (CpuTime, Option<CpuTime>),
+    opened: (CpuTime, Option<ServerSeen>),
     /// How long the server's CPU time at the opening was waited for.
     late: Duration,
     /// CPU time of this process in the window.
     pub(crate) own: CpuTime,
     /// CPU time of the server in the window, where it can be told.
     pub(crate) server_ns: Option<u64>,
+    /// The share of the periods of its CPU limit in which the server was stopped in the window.
+    pub(crate) server_throttled: Option<f64>,
+    /// What the machine of the server did, where that is another one.
+    pub(crate) server_samples: Option<MachineSamples>,
     observer: &'a mut dyn Observer,
+}
+
+/// What is known of the processes of a server at one time.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct ServerSeen {
+    pub(crate) cpu: CpuTime,
+    pub(crate) limits: Limits,
 }
 
 /// What tells the CPU time of the server.
@@ -51,11 +63,13 @@ impl ServerClock {
         matches!(self, Self::Guard(holder) if holder.is_remote())
     }
 
-    fn cpu(&self) -> Option<CpuTime> {
+    fn seen(&self) -> Option<ServerSeen> {
         match self {
             Self::None => None,
-            Self::Process(pid) => perbuck_observe::cpu_of(*pid),
-            Self::Guard(holder) => holder.cpu(),
+            Self::Process(pid) => {
+                Some(ServerSeen { cpu: perbuck_observe::cpu_of(*pid)?, limits: perbuck_observe::limits_of(*pid) })
+            }
+            Self::Guard(holder) => holder.seen(),
         }
     }
 }
@@ -64,8 +78,24 @@ impl<'a> Sampler<'a> {
     /// Before the window opens.
     pub(crate) fn new(server: ServerClock, observer: &'a mut dyn Observer) -> Self {
         let (machine, samples, opened) = (Machine::now(), MachineSampler::new(), (CpuTime::default(), None));
-        let late = Duration::ZERO;
-        Self { server, machine, samples, flags: Vec::new(), opened, late, own: CpuTime::default(), server_ns: None, observer }
+        Self {
+            server,
+            machine,
+            samples,
+            flags: Vec::new(),
+            opened,
+            late: Duration::ZERO,
+            own: CpuTime::default(),
+            server_ns: None,
+            server_throttled: None,
+            server_samples: None,
+            observer,
+        }
+    }
+
+    /// What the machine of this process did in the window.
+    pub(crate) fn samples(&self) -> Option<MachineSamples> {
+        self.samples.record()
     }
 
     /// The state of the client, with what the engine does not know of it.
@@ -73,7 +103,7 @@ impl<'a> Sampler<'a> {
         Health {
             client_user_ns: self.own.user_ns,
             client_system_ns: self.own.system_ns,
-            samples: self.samples.record(),
+            samples: self.samples(),
             peak_memory_bytes: perbuck_observe::peak_memory_bytes(),
             steadiness: flags::steadiness(&spec.phases, intervals),
             ..of_engine
@@ -81,10 +111,10 @@ impl<'a> Sampler<'a> {
     }
 }
 
-/// The CPU time of the server, and how long the answer of another machine took.
-fn timed(server: &ServerClock) -> (Option<CpuTime>, Duration) {
-    let (began, cpu) = (Instant::now(), server.cpu());
-    (cpu, if server.is_remote() { began.elapsed() } else { Duration::ZERO })
+/// What is seen of the server, and how long the answer of another machine took.
+fn timed(server: &ServerClock) -> (Option<ServerSeen>, Duration) {
+    let (began, seen) = (Instant::now(), server.seen());
+    (seen, if server.is_remote() { began.elapsed() } else { Duration::ZERO })
 }
 
 /// Counters and clocks of the client's machine at one time.
@@ -106,9 +136,8 @@ impl Machine {
             Ok(forward) => forward.as_secs_f64(),
             Err(back) => -back.duration().as_secs_f64(),
         };
-        let stolen = self.withheld.stolen_since(earlier.withheld);
-        let throttled = self.withheld.throttled_since(earlier.withheld);
-        flags::of_machine(length, civil, stolen, throttled)
+        let stolen = self.withheld.stolen_since(&earlier.withheld);
+        flags::of_machine(length, civil, stolen, self.withheld.stopped_since(&earlier.withheld))
     }
 }
 
@@ -122,6 +151,9 @@ impl Observer for Sampler<'_> {
         self.machine = Machine::now();
         self.samples.open();
         self.observer.opens();
+        if let ServerClock::Guard(holder) = &self.server {
+            holder.watch();
+        }
         // The last: on another machine the answer takes a moment.
         (self.opened.1, self.late) = timed(&self.server);
     }
@@ -138,6 +170,12 @@ impl Observer for Sampler<'_> {
         let (now, late) = timed(&self.server);
         let now = now.filter(|_| (self.late + late).as_secs_f64() <= LATE_SHARE * self.machine.steady.elapsed().as_secs_f64());
         // A server that was restarted in between has another process, and its time cannot be told.
-        self.server_ns = now.zip(self.opened.1).map(|(now, then)| now.minus(then)).map(|t| t.user_ns + t.system_ns);
+        if let Some((now, then)) = now.zip(self.opened.1.take()) {
+            self.server_ns = Some(now.cpu.minus(then.cpu).total_ns());
+            self.server_throttled = now.limits.stopped_since(&then.limits);
+        }
+        if let ServerClock::Guard(holder) = &self.server {
+            self.server_samples = holder.watched();
+        }
     }
 }

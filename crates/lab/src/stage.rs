@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use perbuck_core::compare::other_build;
-use perbuck_core::run_record::{Build, HostRecord, Observed};
+use perbuck_core::run_record::{Build, HostRecord, Observed, ServerMachine};
 use perbuck_core::study::{Contender, DeclaredBuild, Reset, Study, TransactionChoice, WorkloadSpec};
 use perbuck_core::units::Seed;
 use perbuck_database::dialect::{Dialect, Feature};
@@ -69,6 +69,8 @@ pub struct Stage {
     pub holder: Option<Holder>,
     /// The machine of its server and the volume of its data, where perbuck started that on another machine.
     pub machine: Vec<Observed>,
+    /// What else its system tells of that machine.
+    pub server_machine: Option<ServerMachine>,
     /// Where the program of that server comes from, as its guard found.
     pub program: Build,
     /// The file that says who uses its data, where no row of the database does.
@@ -285,6 +287,7 @@ impl<D: Driver> BenchmarkAction for WithBenchmark<'_, D> {
             private: contender.server.is_some(),
             holder: None,
             machine: Vec::new(),
+            server_machine: None,
             program: Build::default(),
             lease_file: target.lease_file(),
             tables,

@@ -1,5 +1,7 @@
 //! One trial: sample the machine at the edges of the window, run, and put everything into a record.
 
+mod target;
+
 use std::collections::BTreeMap;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -29,6 +31,8 @@ use crate::flags::{self, AppliedBy};
 use crate::fleet::Fleet;
 use crate::sampler::{Sampler, ServerClock};
 use crate::stage::Stage;
+
+use target::{ServerSide, target_record};
 
 /// How long transactions in flight at the end are waited for.
 pub const DRAIN_NS: u64 = 10_000_000_000;
@@ -194,7 +198,8 @@ pub fn run_watched(
     let as_text = task.stage.server.text_fallbacks() - text_before + by_agents;
     let (rows_after, uncounted) = rows_after(context, &task, (&new_records, away.is_some()), stop)?;
     let health = of_agents_too(sampler.health(&spec, std::mem::take(&mut outcome.health), &outcome.intervals), &agents);
-    let (server_cpu_ns, of_machine) = (sampler.server_ns, sampler.flags);
+    let of_server = ServerSide::of(task.stage, &mut sampler);
+    let of_machine = std::mem::take(&mut sampler.flags);
     let by = if agents.is_empty() { AppliedBy::ThisProcess } else { AppliedBy::Agents };
     let mut flags = flags::of((&spec, by), &outcome.measured, &health)?;
     // A number of transactions may have ended it long before its longest time.
@@ -210,7 +215,7 @@ pub fn run_watched(
     flags.extend(flags::cluster_changed(&changes).into_iter().chain(flags::uneven_servers(&changes)));
     flags.extend(context.deployment.and_then(|of| of.changed(&task.key.contender, deployed.as_ref())));
     let (observed, build) = (task.stage.observed(&facts, context.host), task.stage.has_build(&facts)?);
-    let of_target = target_record(task.stage, &facts, changes, server_cpu_ns);
+    let of_target = target_record(task.stage, &facts, changes, of_server);
     let target = TargetRecord { work: Some(work), observed, build, distance, deployed, ..of_target };
     let record = RunRecord {
         schema: RECORD_SCHEMA,
@@ -369,27 +374,5 @@ fn workload_record(context: &Context<'_>, task: Task<'_>, rows_after: BTreeMap<S
         data_size: task.data_size,
         prewarm: task.prewarm,
         metric: RecordedMetric::Declared(task.metric),
-    }
-}
-
-fn target_record(
-    stage: &Stage,
-    facts: &TargetFacts,
-    server_counters: BTreeMap<String, i64>,
-    server_cpu_ns: Option<u64>,
-) -> TargetRecord {
-    TargetRecord {
-        address: stage.address.clone(),
-        driver: stage.driver.to_owned(),
-        version: facts.version.clone(),
-        variables: facts.variables.clone(),
-        server_counters,
-        server_cpu_ns,
-        page_memory_bytes: facts.page_memory_bytes,
-        work: None,
-        observed: Vec::new(),
-        build: None,
-        distance: None,
-        deployed: None,
     }
 }

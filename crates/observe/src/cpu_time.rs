@@ -5,9 +5,10 @@ use std::fs;
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeVal;
 use nix::unistd::{SysconfVar, sysconf};
+use serde::{Deserialize, Serialize};
 
 /// CPU time that has been used since some start.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct CpuTime {
     /// In user mode, nanoseconds.
     pub user_ns: u64,
@@ -78,7 +79,7 @@ pub fn cpu_of_children() -> Option<CpuTime> {
 }
 
 /// The processes that a process has started and that run; `None` where there is no `/proc`.
-fn children_of(pid: u32) -> Option<Vec<(u32, Stat)>> {
+pub(crate) fn children_of(pid: u32) -> Option<Vec<(u32, Stat)>> {
     let numbers = fs::read_dir("/proc").ok()?.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok());
     Some(numbers.filter_map(|child| Some((child, stat_of(child)?))).filter(|(_, stat)| stat.parent == pid).collect())
 }
@@ -86,7 +87,7 @@ fn children_of(pid: u32) -> Option<Vec<(u32, Stat)>> {
 /// What `/proc/PID/stat` (proc(5)) says of a process: its parent, and its times in clock ticks. They include those of children
 /// that have ended and were waited for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Stat {
+pub(crate) struct Stat {
     parent: u32,
     user: u64,
     system: u64,

@@ -42,4 +42,4 @@ pub use process::{ProcessId, host_name, still_runs, this_process};
 pub use processors::{Processors, Share, processors};
 pub use program::{build_of, build_of_file};
 pub use tree::Tree;
-pub use withheld::{Withheld, withheld};
+pub use withheld::{Limits, Withheld, limits_of, limits_of_children, withheld};

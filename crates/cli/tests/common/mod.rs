@@ -8,6 +8,7 @@ pub mod cluster;
 pub mod hosts;
 pub mod kubernetes;
 pub mod maria;
+pub mod planted;
 pub mod pods;
 pub mod postgres;
 pub mod tidb;

@@ -136,12 +136,8 @@ fn client_processors(r: &RunRecord) -> Option<u32> {
 
 /// Fills in why contenders differ from what they are compared with, each at its point with most throughput.
 pub(super) fn fill(result: &mut WorkloadResult, baseline: &str) {
-    let best = |contender: &str| -> Option<&PointResult> {
-        let mine = result.points.iter().filter(|p| p.contender == contender && p.mean.is_some());
-        mine.max_by(|a, b| a.mean.unwrap_or(0.0).total_cmp(&b.mean.unwrap_or(0.0)).then(b.level.cmp(&a.level)))
-    };
     let why = |contender: &str, to: &str| -> Option<Decomposition> {
-        let (own, base) = (best(contender)?, best(to)?);
+        let (own, base) = (result.best_of(contender)?, result.best_of(to)?);
         let server = |p: &PointResult| p.explained.as_ref()?.server;
         let (a, b) = (server(own)?, server(base)?);
         let processors = f64::from(a.processors) / f64::from(b.processors);

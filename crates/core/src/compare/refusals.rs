@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Refusal, Remark, clock};
-use crate::run_record::{Flag, HostRecord, RunRecord, ServerWork};
+use crate::run_record::{Flag, HostRecord, MachineFacts, RunRecord, ServerWork};
 use crate::stats::Design;
 use crate::study::Study;
 
@@ -52,12 +52,15 @@ pub(super) fn remarks(records: &[RunRecord]) -> Vec<Remark> {
         for what in first.map(|f| differences(f, record)).unwrap_or_default() {
             grouped.entry((format!("trials of one contender differ in {what}"), None)).or_default().push(record);
         }
-        // A record of an older version tells no facts.
-        let told = |r: &&RunRecord| r.clients().iter().any(|client| client.facts.is_some());
-        let of_contender = |r: &&RunRecord| r.key.contender == record.key.contender && r.key.workload == record.key.workload;
-        if let Some(what) = records.iter().filter(of_contender).find(told).and_then(|first| unlike_facts(first, record)) {
-            let text = format!("trials of one contender differ in facts of the client's machine: {what}");
-            grouped.entry((text, None)).or_default().push(record);
+        for (whose, facts) in MACHINES {
+            // A record of an older version tells no facts.
+            let told = |r: &&RunRecord| !facts(r).is_empty();
+            let of_contender = |r: &&RunRecord| r.key.contender == record.key.contender && r.key.workload == record.key.workload;
+            let first = records.iter().filter(of_contender).find(told);
+            if let Some(what) = first.and_then(|first| unlike_facts(&facts(first), &facts(record))) {
+                let text = format!("trials of one contender differ in facts of the {whose}'s machine: {what}");
+                grouped.entry((text, None)).or_default().push(record);
+            }
         }
         let first = records.iter().find(|r| r.key.workload == record.key.workload);
         for what in first.map(|f| unlike_clients(f, record)).unwrap_or_default() {
@@ -156,10 +159,17 @@ fn differences(a: &RunRecord, b: &RunRecord) -> Vec<&'static str> {
 /// Names of facts of one remark.
 const FACTS_NAMED: usize = 6;
 
-/// The facts in which the clients of two trials differ, machine by machine, in words. Facts that one of them does not tell differ in nothing.
-fn unlike_facts(a: &RunRecord, b: &RunRecord) -> Option<String> {
-    let pairs = a.clients().into_iter().zip(b.clients());
-    let facts = pairs.filter_map(|(a, b)| Some(a.facts.as_ref()?.differences(b.facts.as_ref()?)));
+/// Whose machines have facts, and those of a trial.
+type Machines = (&'static str, fn(&RunRecord) -> Vec<&MachineFacts>);
+const MACHINES: [Machines; 2] = [
+    ("client", |r| r.clients().into_iter().filter_map(|client| client.facts.as_deref()).collect()),
+    ("server", |r| r.target.machine.iter().filter_map(|machine| machine.facts.as_deref()).collect()),
+];
+
+/// The facts in which the machines of two trials differ, machine by machine, in words. Facts that one of them does not tell differ in
+/// nothing.
+fn unlike_facts(a: &[&MachineFacts], b: &[&MachineFacts]) -> Option<String> {
+    let facts = a.iter().zip(b).map(|(a, b)| a.differences(b));
     let all: BTreeSet<String> = facts.flatten().collect();
     let mut named: Vec<String> = all.iter().take(FACTS_NAMED).cloned().collect();
     if all.len() > FACTS_NAMED {

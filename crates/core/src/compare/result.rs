@@ -136,6 +136,16 @@ pub struct WorkloadResult {
     pub objective: Option<Objective>,
 }
 
+impl WorkloadResult {
+    /// The point at which a contender has most of what is compared, the one with the fewest connections among equals; `None` without a
+    /// mean.
+    pub fn best_of(&self, contender: &str) -> Option<&PointResult> {
+        let mine = self.points.iter().filter(|p| p.contender == contender);
+        let means = mine.filter_map(|p| Some((p.mean?, p)));
+        means.max_by(|a, b| a.0.total_cmp(&b.0).then(b.1.level.cmp(&a.1.level))).map(|(_, point)| point)
+    }
+}
+
 /// One contender at one point.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct PointResult {

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::HostRecord;
+use super::{HostRecord, MachineSamples};
 
 /// Agents whose starts may lie further apart than this are flagged, in nanoseconds.
 pub const STARTS_TOGETHER_NS: u64 = 2_000_000;
@@ -37,6 +37,9 @@ pub struct AgentRecord {
     /// How far it is from the server; absent where the server has no SQL, and in records of older versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server_distance: Option<Distance>,
+    /// What its machine did in the measured window; absent in records of older versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub samples: Option<MachineSamples>,
 }
 
 /// How far a client is from a server, by the shortest of some round trips before the trial.

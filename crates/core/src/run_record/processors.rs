@@ -8,7 +8,13 @@ use schemars::JsonSchema;
 use serde::de::{Error as _, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use super::RunRecord;
+use super::agent::AgentRecord;
+use super::machine::MachineFacts;
 use super::series::Series;
+
+/// What texts call the machine of a server that is not the client's.
+pub const SERVERS: &str = "the server's machine";
 
 /// What a machine did in the measured window, in steps of about a second, longer ones in long trials. All programs of the machine are
 /// in it, a server on it included.
@@ -23,6 +29,33 @@ pub struct MachineSamples {
     /// What else was counted, by name; absent in records of older versions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub series: Vec<Series>,
+}
+
+/// The machine of a server that is not the client's.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ServerMachine {
+    /// Its address: `ssh://db1`.
+    pub source: String,
+    /// What its system tells of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub facts: Option<Box<MachineFacts>>,
+    /// What it did in the measured window.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub samples: Option<MachineSamples>,
+}
+
+impl RunRecord {
+    /// What machines did in the measured window, with whose they are: those that applied the load, and that of the server where it is
+    /// another one. The machine of a coordinator plays no part in what its agents measure.
+    pub fn sampled(&self) -> Vec<(String, &MachineSamples)> {
+        let client =
+            self.health.samples.as_ref().filter(|_| self.agents.is_empty()).map(|s| ("the client's machine".to_owned(), s));
+        let of_agent = |a: &'_ AgentRecord| format!("the machine of agent {}", a.name);
+        let agents = self.agents.iter().filter_map(|a| Some((of_agent(a), a.samples.as_ref()?)));
+        let server = self.target.machine.as_ref().and_then(|m| Some((SERVERS.to_owned(), m.samples.as_ref()?)));
+        client.into_iter().chain(agents).chain(server).collect()
+    }
 }
 
 /// As many as Linux knows. An entry may be two bytes in a file, and a hundred in memory.

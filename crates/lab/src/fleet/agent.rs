@@ -305,6 +305,7 @@ impl Served<'_> {
                 user_ns: sampler.own.user_ns,
                 system_ns: sampler.own.system_ns,
                 peak_memory_bytes: perbuck_observe::peak_memory_bytes(),
+                samples: sampler.samples(),
                 flags: sampler.flags,
                 as_text: text - text_before,
                 sent: sent - sent_before,

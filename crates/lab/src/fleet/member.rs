@@ -320,6 +320,7 @@ impl<'a> Sharing<'a> {
             system_ns: report.system_ns,
             peak_memory_bytes: report.peak_memory_bytes,
             server_distance: prepared.distances.get(&self.order.contender).copied(),
+            samples: report.samples.clone(),
         };
         let ShareReport { as_text, sent, new_records, .. } = report;
         let named = |flag: Flag| match flag {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use perbuck_core::run_record::{Distance, Flag, HostRecord};
+use perbuck_core::run_record::{Distance, Flag, HostRecord, MachineSamples};
 use perbuck_load::executor::WorkerOutcome;
 use perbuck_load::recorder::Second;
 use perbuck_load::share::Share;
@@ -142,6 +142,8 @@ pub(super) struct ShareReport {
     pub(super) user_ns: u64,
     pub(super) system_ns: u64,
     pub(super) peak_memory_bytes: u64,
+    /// What its machine did in the window.
+    pub(super) samples: Option<MachineSamples>,
     /// What was wrong with its machine.
     pub(super) flags: Vec<Flag>,
     /// Statements that ran as text, because the server would prepare no more.

@@ -26,6 +26,8 @@ use super::running::{Pause, Running, log_of};
 use super::talk::{Ask, Config, Numbered, Order, Started, Told};
 use super::{agent, host};
 use crate::error::{ErrorKind, Failure, LabError};
+use crate::machine_sampler::MachineSampler;
+use crate::sampler::ServerSeen;
 
 /// The first argument of a process that is a guard.
 pub(super) const GUARD_COMMAND: &str = "hold-server";
@@ -94,7 +96,7 @@ fn run(folder: Option<&str>) -> Result<(), LabError> {
             }
             Ask::Serve(token) => return agent::serve(&token, number, &asks),
             // Of no server there is nothing to tell.
-            Ask::Restart(_) | Ask::Cpu | Ask::Doing | Ask::Pulse => {}
+            Ask::Restart(_) | Ask::See | Ask::Watch | Ask::Watched | Ask::Doing | Ask::Pulse => {}
         }
     }
     Ok(())
@@ -263,17 +265,27 @@ fn gone(charge: &Charge, asks: Receiver<Asked>, limit: Duration) -> io::Result<R
 
 /// Answers what needs nothing of the processes, and passes on the rest.
 fn answer(asks: &Receiver<Asked>, limit: Duration, restart: &Sender<Config>, doing: &dyn Fn() -> Told) {
+    let mut watch = MachineSampler::new();
     // What cannot be read is no word of perbuck, and the end as well.
     while let Ok(Ok((number, ask))) = asks.recv_timeout(limit) {
         match ask {
-            Ask::Cpu => tell(number, &Told::Cpu(perbuck_observe::cpu_of_children().map(|time| (time.user_ns, time.system_ns)))),
+            Ask::See => {
+                let limits = perbuck_observe::limits_of_children(std::process::id());
+                tell(number, &Told::Seen(perbuck_observe::cpu_of_children().map(|cpu| ServerSeen { cpu, limits })));
+            }
+            Ask::Watch => watch.open(),
+            Ask::Watched => {
+                watch.close();
+                tell(number, &Told::Watched(watch.record().map(Box::new)));
+            }
             Ask::Doing => tell(number, &doing()),
             Ask::Restart(config) => {
                 if restart.send(config).is_err() {
                     return;
                 }
             }
-            Ask::Pulse => {}
+            // It comes each second.
+            Ask::Pulse => watch.read(),
             // A guard makes one server.
             Ask::Look(_) | Ask::Clean(_) | Ask::Start(_) | Ask::Serve(_) => return,
         }

@@ -5,11 +5,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 
-use perbuck_core::run_record::Build;
+use perbuck_core::run_record::{Build, MachineSamples};
 use perbuck_core::study::ServerSpec;
 use perbuck_database::secret::Secret;
 use perbuck_load::stop::StopToken;
-use perbuck_observe::CpuTime;
 
 use super::folder;
 use super::host::Host;
@@ -18,6 +17,7 @@ use super::order::random_word;
 use super::talk::{Ask, Config, Order, Started, Told};
 use crate::error::LabError;
 use crate::process;
+use crate::sampler::ServerSeen;
 
 const PASSWORD_LENGTH: usize = 32;
 /// How the names of variables end that hold passwords and the like: perbuck's own, those of database clients and of clouds.
@@ -60,13 +60,30 @@ impl Holder {
         *self.0.host() != Host::Here
     }
 
-    /// Its CPU time so far, where its machine tells it.
-    pub(crate) fn cpu(&self) -> Option<CpuTime> {
+    /// Its CPU time so far, and what limits did to it, where its machine tells it.
+    pub(crate) fn seen(&self) -> Option<ServerSeen> {
         match self.0.host() {
             // The process whose children are the server.
-            Host::Here => perbuck_observe::cpu_of(self.0.pid()),
-            Host::There(_) => self.0.cpu(),
+            Host::Here => {
+                let pid = self.0.pid();
+                let limits = perbuck_observe::limits_of_children(pid);
+                Some(ServerSeen { cpu: perbuck_observe::cpu_of(pid)?, limits })
+            }
+            Host::There(_) => self.0.seen(),
         }
+    }
+
+    /// Has its machine watched, where that is another one, until [`Self::watched`].
+    pub(crate) fn watch(&self) {
+        if self.is_remote() {
+            // Where the line has ended, there is nothing to be read either.
+            let _ = self.0.send(&Ask::Watch);
+        }
+    }
+
+    /// What its machine did since; `None` of this machine, and where nothing is told.
+    pub(crate) fn watched(&self) -> Option<MachineSamples> {
+        if self.is_remote() { self.0.watched() } else { None }
     }
 }
 

@@ -12,14 +12,15 @@ use std::thread;
 use std::time::{Duration, Instant};
 use std::{io, mem};
 
+use perbuck_core::run_record::MachineSamples;
 use perbuck_load::stop::StopToken;
-use perbuck_observe::CpuTime;
 
 use super::folder::POLL;
 use super::host::{self, Host};
 use super::instance::without_passwords;
 use super::talk::{Ask, Numbered, Told};
 use crate::error::{ErrorKind, LabError};
+use crate::sampler::ServerSeen;
 
 /// How long a guard may take to be there: `ssh` connects within ten seconds, and a program is sent.
 const HERE: Duration = Duration::from_secs(60);
@@ -192,12 +193,14 @@ impl Line {
         self.answer_within(ask, limit)
     }
 
-    /// The CPU time of the server so far, where its guard tells it at once.
-    pub(super) fn cpu(&self) -> Option<CpuTime> {
-        match self.answer_within(&Ask::Cpu, SAMPLE)? {
-            Told::Cpu(time) => time.map(|(user_ns, system_ns)| CpuTime { user_ns, system_ns }),
-            _ => None,
-        }
+    /// The CPU time of the server so far, and what limits did to it, where its guard tells it at once.
+    pub(super) fn seen(&self) -> Option<ServerSeen> {
+        if let Told::Seen(seen) = self.answer_within(&Ask::See, SAMPLE)? { seen } else { None }
+    }
+
+    /// What its machine did since the guard was asked to watch it.
+    pub(super) fn watched(&self) -> Option<MachineSamples> {
+        if let Told::Watched(samples) = self.answer_within(&Ask::Watched, ANSWER)? { samples.map(|all| *all) } else { None }
     }
 
     fn answer_within(&self, ask: &Ask, limit: Duration) -> Option<Told> {
@@ -335,11 +338,11 @@ mod tests {
     fn a_late_answer_is_taken_for_no_other() {
         // It answers the first question after the limit, together with the second one; login scripts said something before.
         let slow = line(
-            "printf 'hello \\377\\n'; read a; read b; echo '[1,{\"Cpu\":[1,1]}]'; echo '[2,{\"Cpu\":[2,2]}]'; cat >/dev/null",
+            "printf 'hello \\377\\n'; read a; read b; echo '[1,{\"Here\":\"1\"}]'; echo '[2,{\"Here\":\"2\"}]'; cat >/dev/null",
         );
-        assert!(slow.answer_within(&Ask::Cpu, Duration::from_millis(50)).is_none());
-        let Some(Told::Cpu(told)) = slow.answer_within(&Ask::Cpu, Duration::from_secs(60)) else { panic!() };
-        assert_eq!(told, Some((2, 2)));
+        assert!(slow.answer_within(&Ask::See, Duration::from_millis(50)).is_none());
+        let Some(Told::Here(told)) = slow.answer_within(&Ask::See, Duration::from_secs(60)) else { panic!() };
+        assert_eq!(told, "2");
         assert!(slow.end(), "it ends with its input");
     }
 

@@ -61,8 +61,8 @@ struct Running {
     target: AnyTarget,
     password: Secret,
     instance: Instance,
-    /// The machine that it runs on and the volume of its data, where that is another machine.
-    machine: Vec<Observed>,
+    /// The machine that it runs on, where that is another one.
+    looked: Option<Looked>,
     /// The settings that it runs with.
     config: BTreeMap<String, String>,
 }
@@ -135,8 +135,10 @@ impl Servers {
     pub(crate) fn tell(&self, contender: usize, stage: Stage) -> Stage {
         let Some(Some(running)) = self.0.get(contender) else { return stage };
         let is_here = *running.instance.host() == Host::Here;
-        let (machine, program) = (running.machine.clone(), running.instance.build());
-        Stage { holder: Some(running.instance.holder()), local: is_here, machine, program, ..stage }
+        let (looked, program) = (running.looked.as_ref(), running.instance.build());
+        let machine = looked.map(Looked::observed).unwrap_or_default();
+        let server_machine = looked.map(Looked::server_machine);
+        Stage { holder: Some(running.instance.holder()), local: is_here, machine, server_machine, program, ..stage }
     }
 }
 
@@ -219,7 +221,7 @@ fn start(
             .detail(&format!("{who}: {of_file} settings of {} hold; ports, folders and users are perbuck's", file.name.value));
     }
     let order = instance::order(&who, spec, &host, (databases(study), study.most_connections() + SPARE_CONNECTIONS));
-    let (line, machine) = opened(&host, &order, stop, progress)?;
+    let (line, looked) = opened(&host, &order, stop, progress)?;
     progress.passing(&format!("{who}: starting {kind}"));
     let mut instance = Instance::start(line, order)?;
     let (started, password) = (ready::started(&who, &mut instance, stop)?, instance.password());
@@ -233,22 +235,22 @@ fn start(
     let on_host = if let Host::There(address) = &host { format!("{address}:") } else { String::new() };
     let folder = started.folder.display();
     progress.line(&format!("{who}: {kind} {version} runs at {target}, its data in {on_host}{folder}{on}"));
-    Ok(Running { who, target, password, instance, machine, config: spec.config() })
+    Ok(Running { who, target, password, instance, looked, config: spec.config() })
 }
 
 /// A guard on the machine of a server, and the facts of that machine if it is another one. What killed runs left there is removed.
-fn opened(host: &Host, order: &Order, stop: &StopToken, progress: &mut dyn Progress) -> Result<(Line, Vec<Observed>), LabError> {
+fn opened(host: &Host, order: &Order, stop: &StopToken, progress: &mut dyn Progress) -> Result<(Line, Option<Looked>), LabError> {
     let who = &order.who;
     let Host::There(address) = host else {
         guard::possible()?;
-        return Ok((Line::open(who, host, None, stop)?, Vec::new()));
+        return Ok((Line::open(who, host, None, stop)?, None));
     };
     progress.passing(&format!("{who}: connecting to {address}"));
     let line = Line::open(who, host, order.parent.as_deref(), stop)?;
     progress.passing(&format!("{who}: removing what killed runs left at {address}"));
     show(instance::cleaned(&line, order)?, &format!("{address}: "), progress);
-    let machine = looked(&line, order)?.observed();
-    Ok((line, machine))
+    let looked = looked(&line, order)?;
+    Ok((line, Some(looked)))
 }
 
 fn kind_of(who: &str, spec: &ServerSpec) -> Result<Kind, LabError> {

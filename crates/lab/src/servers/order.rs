@@ -83,13 +83,14 @@ pub(super) fn look(order: &Order) -> Result<Looked, LabError> {
             fs::metadata(&parent).and_then(|m| if m.is_dir() { Ok(()) } else { Err(io::ErrorKind::NotADirectory.into()) });
         is_folder.map_err(LabError::of_file("make a folder for a server in", &parent))?;
     }
-    let machine = perbuck_observe::machine(&perbuck_observe::host());
+    let host = perbuck_observe::host();
     Ok(Looked {
         program,
         is_remote: order.is_remote,
         door,
         version,
-        machine,
+        machine: perbuck_observe::machine(&host),
+        facts: host.facts,
         room: parent.ancestors().find_map(perbuck_observe::room),
         parent,
     })

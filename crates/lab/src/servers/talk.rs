@@ -5,12 +5,13 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use perbuck_core::run_record::{Build, Observed};
+use perbuck_core::run_record::{Build, MachineFacts, MachineSamples, Observed, ServerMachine};
 use perbuck_deploy::local::Parts;
 use perbuck_observe::Room;
 use serde::{Deserialize, Serialize};
 
 use crate::error::Failure;
+use crate::sampler::ServerSeen;
 
 /// Settings of a server in its own words.
 pub(super) type Config = BTreeMap<String, String>;
@@ -57,8 +58,12 @@ pub(super) enum Ask {
     Restart(Config),
     /// To run an agent with this token; answered by [`Told::Serves`].
     Serve(String),
-    /// The CPU time of its server; answered by [`Told::Cpu`].
-    Cpu,
+    /// What its server's processes have used; answered by [`Told::Seen`].
+    See,
+    /// To read what its machine does, until [`Ask::Watched`].
+    Watch,
+    /// What its machine did since; answered by [`Told::Watched`].
+    Watched,
     /// What its server is doing; answered by [`Told::Doing`].
     Doing,
     /// Nothing, but that perbuck is still there: a connection that is cut off closes nothing.
@@ -86,8 +91,10 @@ pub(super) enum Told {
     Cleaned(Vec<Result<String, String>>),
     /// An agent listens there, or why there is none.
     Serves(Result<SocketAddr, Failure>),
-    /// CPU time of the server so far, nanoseconds in user mode and in the kernel, where the system tells it.
-    Cpu(Option<(u64, u64)>),
+    /// CPU time of the server so far, and what limits did to it, where the system tells it.
+    Seen(Option<ServerSeen>),
+    /// What its machine did.
+    Watched(Option<Box<MachineSamples>>),
     /// What the processes of the server are doing, and the last words of the one that was started last.
     Doing { doing: String, words: String },
 }
@@ -123,6 +130,8 @@ pub(crate) struct Looked {
     pub(super) version: String,
     /// The machine that it would run on.
     pub(crate) machine: Observed,
+    /// What else its system tells of it.
+    pub(super) facts: Option<Box<MachineFacts>>,
     /// Where its folder would be made.
     pub(crate) parent: PathBuf,
     pub(crate) room: Option<Room>,
@@ -138,5 +147,10 @@ impl Looked {
             ..Observed::default()
         });
         std::iter::once(self.machine.clone()).chain(volume).collect()
+    }
+
+    /// What a record holds of its machine, but for what that does in a trial.
+    pub(super) fn server_machine(&self) -> ServerMachine {
+        ServerMachine { source: self.machine.source.clone(), facts: self.facts.clone(), samples: None }
     }
 }

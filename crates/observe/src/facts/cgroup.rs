@@ -13,7 +13,7 @@ const NO_LIMIT: u64 = 1 << 60;
 /// The tightest limit of the process's groups and of those above them; `online` are the processors of the machine.
 pub(super) fn facts(tree: &Tree, online: Option<&str>) -> CgroupFacts {
     let own = tree.text("proc/self/cgroup").unwrap_or_default();
-    let groups: BTreeMap<&str, &str> = own.lines().filter_map(group).flatten().collect();
+    let groups = groups(&own);
     let (mut cpu_m, mut memory_bytes, mut cpus): (Vec<u64>, Vec<u64>, Option<String>) = (Vec::new(), Vec::new(), None);
     for folder in folders(&groups, "") {
         cpu_m.extend(tree.line(&format!("{folder}/cpu.max")).and_then(|line| share(&line)));
@@ -38,6 +38,11 @@ pub(super) fn facts(tree: &Tree, online: Option<&str>) -> CgroupFacts {
     }
 }
 
+/// The groups of a process by controller, from its file `cgroup`; the one of version 2 has no name.
+pub(crate) fn groups(file: &str) -> BTreeMap<&str, &str> {
+    file.lines().filter_map(group).flatten().collect()
+}
+
 /// The controllers of a line of `/proc/self/cgroup` with their group: `4:cpu,cpuacct:/a`; version 2 has none.
 fn group(line: &str) -> Option<impl Iterator<Item = (&str, &str)>> {
     let (_, rest) = line.split_once(':')?;
@@ -46,7 +51,7 @@ fn group(line: &str) -> Option<impl Iterator<Item = (&str, &str)>> {
 }
 
 /// The folder of the group of a controller, and of those above it. A container may see its own group as the root, whatever its path is.
-fn folders(groups: &BTreeMap<&str, &str>, controller: &str) -> Vec<String> {
+pub(crate) fn folders(groups: &BTreeMap<&str, &str>, controller: &str) -> Vec<String> {
     let Some(path) = groups.get(controller) else { return Vec::new() };
     let hierarchies = match controller {
         // Beside version 1 the hierarchy of version 2 has a folder of its own.

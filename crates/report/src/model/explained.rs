@@ -74,8 +74,7 @@ fn sentence(all: &Context<'_>, w: &WorkloadResult, c: &ContenderResult, why: &De
 
 /// What bound a contender at its point with most throughput; `None` where nothing bound it and its server's work is not told.
 fn bounds<'w>(w: &'w WorkloadResult, contender: &str) -> Option<(&'w PointResult, String)> {
-    let mine = w.points.iter().filter(|p| p.contender == contender);
-    let best = mine.max_by(|a, b| a.mean.unwrap_or(0.0).total_cmp(&b.mean.unwrap_or(0.0)).then(b.level.cmp(&a.level)))?;
+    let best = w.best_of(contender)?;
     let explained = best.explained.as_ref()?;
     let texts: Vec<String> = explained.bounds.iter().map(|bound| clean(&bound.text)).collect();
     if !texts.is_empty() {

@@ -1,4 +1,4 @@
-//! What the processors of the client's machine did while the best point was measured.
+//! What the processors of the machines did while the best point was measured.
 
 use perbuck_core::compare::WorkloadResult;
 use perbuck_core::run_record::{MachineSamples, ProcessorTime, RunRecord};
@@ -19,11 +19,11 @@ const PARTS: [Part; 4] = [
     ("stolen by the hypervisor", |p| &p.stolen.0),
 ];
 
-/// The trial of each contender, at the point of its highest throughput, in which a single processor was busiest; `None` where no
-/// record says what processors did.
+/// The trial of each contender, at the point of its highest throughput, in which a single processor of a machine was busiest; `None`
+/// where no record says what processors did.
 pub(super) fn figure(all: &Context<'_>) -> Option<Figure> {
     let heads = format!(
-        "Workload | Contender | {} | #Trial | #Processors | #Busiest, mean | #All, mean | \
+        "Workload | Contender | Machine | {} | #Trial | #Processors | #Busiest, mean | #All, mean | \
         #Most softirqs of one, mean | #Stolen by the hypervisor, mean",
         all.words().head
     );
@@ -31,23 +31,26 @@ pub(super) fn figure(all: &Context<'_>) -> Option<Figure> {
     let mut panels = Vec::new();
     for w in all.measured() {
         for name in all.contenders_of(w) {
-            let Some((record, times)) = fullest(all, w, name) else { continue };
-            let label = all.label(name);
-            let (level, trial) = (record.key.level().to_string(), record.key.trial.to_string());
-            let texts = [clean(&w.workload), label.clone(), level.clone(), trial.clone(), times.processors.len().to_string()];
-            table.add(texts.into_iter().chain(means(times)));
-            let title = format!("{} · {label} · {level}, trial {trial}", clean(&w.workload));
-            panels.push(heat_of(title, times));
+            for Fullest { machine, record, times } in fullest(all, w, name) {
+                let label = all.label(name);
+                let (level, trial) = (record.key.level().to_string(), record.key.trial.to_string());
+                let count = times.processors.len().to_string();
+                let texts = [clean(&w.workload), label.clone(), clean(&machine), level.clone(), trial.clone(), count];
+                table.add(texts.into_iter().chain(means(times)));
+                let title = format!("{} · {label} · {} · {level}, trial {trial}", clean(&w.workload), clean(&machine));
+                panels.push(heat_of(title, times));
+            }
         }
     }
     let note = cut(&mut panels, "trials");
-    let beside = if all.records.iter().any(|r| r.host.shared_with_server) { ", the server among them" } else { "" };
+    let beside =
+        if all.records.iter().any(|r| r.host.shared_with_server) { ", on the client's the server among them" } else { "" };
     let caption = format!(
-        "A row for each processor of the machine that ran perbuck, with all its programs{beside}; time runs to the right, and full \
+        "A row for each processor of a machine, with all its programs{beside}; time runs to the right, and full \
          colour is all of a processor. Of each contender the trial at its highest throughput in which one processor was \
          busiest. One full row beside empty ones is a limit that no mean shows. Idle time is not drawn.{note}"
     );
-    Figure::new("processors", "Was a processor of the client full?", caption, Panels::Heat, panels, table)
+    Figure::new("processors", "Was a processor full?", caption, Panels::Heat, panels, table)
 }
 
 /// What each processor did, as the numbers of a drawing.
@@ -61,15 +64,31 @@ pub(crate) fn machine_busy(times: &MachineSamples) -> Vec<f64> {
     (0..times.steps_ms.len()).map(step).collect()
 }
 
-fn fullest<'a>(all: &Context<'a>, w: &WorkloadResult, name: &str) -> Option<(&'a RunRecord, &'a MachineSamples)> {
-    let mine = w.points.iter().filter(|c| c.contender == name);
-    let best = mine.filter_map(|c| Some((c.mean?, c.level))).max_by(|a, b| a.0.total_cmp(&b.0).then(b.1.cmp(&a.1)))?;
-    let known = |r: &&'a RunRecord| r.health.samples.as_ref().is_some_and(|p| !p.processors.is_empty() && !p.steps_ms.is_empty());
-    let trials = all.trials_of(&w.workload, name, best.1).into_iter().filter(known);
-    let busiest =
-        |r: &RunRecord| r.health.samples.as_ref().map_or(0.0, |p| of_processors(p, busy).into_iter().fold(0.0, f64::max));
-    let chosen = trials.max_by(|a, b| busiest(a).total_cmp(&busiest(b)).then_with(|| b.key.cmp(&a.key)))?;
-    Some((chosen, chosen.health.samples.as_ref()?))
+/// The trial in which a processor of a machine was busiest.
+struct Fullest<'a> {
+    machine: String,
+    record: &'a RunRecord,
+    times: &'a MachineSamples,
+}
+
+/// Of each machine that trials of a contender's best point sampled.
+fn fullest<'a>(all: &Context<'a>, w: &WorkloadResult, name: &str) -> Vec<Fullest<'a>> {
+    let Some(best) = w.best_of(name) else { return Vec::new() };
+    let mut found: Vec<Fullest<'a>> = Vec::new();
+    let busiest = |times: &MachineSamples| of_processors(times, busy).into_iter().fold(0.0, f64::max);
+    let mut trials = all.trials_of(&w.workload, name, best.level);
+    trials.sort_by(|a, b| a.key.cmp(&b.key));
+    for record in trials {
+        let known = record.sampled().into_iter().filter(|(_, p)| !p.processors.is_empty() && !p.steps_ms.is_empty());
+        for (machine, times) in known {
+            match found.iter_mut().find(|one| one.machine == machine) {
+                Some(one) if busiest(times) > busiest(one.times) => (one.record, one.times) = (record, times),
+                Some(_) => {}
+                None => found.push(Fullest { machine, record, times }),
+            }
+        }
+    }
+    found
 }
 
 /// Percent of a step in which a processor was not idle.

@@ -275,6 +275,8 @@ pub fn record(study: &Study, key: &TrialKey, position: u32) -> RunRecord {
                 BTreeMap::new()
             },
             server_cpu_ns: None,
+            server_throttled: None,
+            machine: None,
             page_memory_bytes: Some(4 << 30),
             work: None,
             observed: Vec::new(),

@@ -1,4 +1,4 @@
-//! What bound the throughput of a point, from what was seen of the client's machine, its flags and the server's counters.
+//! What bound the throughput of a point, from what was seen of the machines, the flags of trials and the server's counters.
 //!
 //! A limit is named where it is full, not where it may be one. Thresholds are ours; each says what it is the threshold of.
 
@@ -26,20 +26,21 @@ const SWAPPED_PER_S: f64 = 10.0;
 const DROPPED: f64 = 0.001;
 /// The share of the connections' time for which row locks were waited for.
 const LOCKED: f64 = 0.2;
+/// The share of the periods of a CPU limit in which it stopped the server.
+const THROTTLED: f64 = 0.05;
 /// Processors of which others than perbuck and its server had more are named.
 const OTHERS: f64 = 0.1;
 
 /// All that bound it.
 pub(super) fn bounds(trials: &[&RunRecord], of: &Explained) -> Vec<Bound> {
     let mut found = Vec::new();
-    // The machine of a coordinator plays no part in what its agents measure.
-    let own = trials.iter().all(|r| r.agents.is_empty());
-    if let Some(sampled) = Sampled::of(trials).filter(|_| own) {
-        found.extend(processors(&sampled, trials, of));
+    for sampled in Sampled::of(trials) {
+        found.extend(processors(&sampled, &known(&sampled, trials, of)));
         found.extend(disks(&sampled));
         found.extend(memory(&sampled));
         found.extend(dropped(&sampled));
     }
+    found.extend(stopped(trials));
     found.extend(locks(trials));
     found.extend(flagged(trials));
     found.sort_by_key(|bound| bound.by);
@@ -63,8 +64,17 @@ fn listed(all: &[usize]) -> String {
     }
 }
 
+/// Who is known to use processors of a machine, and how many of them. Of agents only their own process is known.
+fn known(sampled: &Sampled<'_>, trials: &[&RunRecord], of: &Explained) -> Vec<(&'static str, f64)> {
+    let used = |side: Option<super::ProcessorUse>| side.map(|u| u.utilisation * f64::from(u.processors));
+    let has_server = sampled.is_servers() || trials.iter().all(|r| r.host.shared_with_server && r.agents.is_empty());
+    let server = used(of.server).filter(|_| has_server).map(|n| ("the server", n));
+    let client = used(of.client).filter(|_| !sampled.is_servers()).map(|n| ("perbuck", n));
+    server.into_iter().chain(client).collect()
+}
+
 /// Processors that are full: all, or some while others are not.
-fn processors(sampled: &Sampled<'_>, trials: &[&RunRecord], of: &Explained) -> Option<Bound> {
+fn processors(sampled: &Sampled<'_>, known: &[(&str, f64)]) -> Option<Bound> {
     let all = sampled.processors();
     let mean = |list: &[&Mean], part: fn(&Mean) -> f64| list.iter().map(|m| part(m)).sum::<f64>() / list.len().max(1) as f64;
     let everyone: Vec<&Mean> = all.iter().collect();
@@ -72,44 +82,45 @@ fn processors(sampled: &Sampled<'_>, trials: &[&RunRecord], of: &Explained) -> O
     if all.is_empty() {
         return None;
     }
+    // Where no program is known, there are no others either.
+    let others = whole / 100.0 * all.len() as f64 - known.iter().map(|(_, n)| n).sum::<f64>();
+    let others = Some(others).filter(|n| *n > OTHERS && !known.is_empty());
     if whole >= FULL {
-        return Some(bound(BoundBy::Processors, full(all.len(), whole, trials, of)));
+        return Some(bound(BoundBy::Processors, full(sampled, (all.len(), whole), known, others)));
     }
     let full: Vec<usize> = (0..all.len()).filter(|i| all[*i].busy >= FULL).collect();
-    let others: Vec<&Mean> = all.iter().filter(|m| m.busy < FULL).collect();
-    let rest = mean(&others, |m| m.busy);
+    let rest: Vec<&Mean> = all.iter().filter(|m| m.busy < FULL).collect();
+    let rest = mean(&rest, |m| m.busy);
     if full.is_empty() || rest > UNEVEN {
         return None;
     }
     let these: Vec<&Mean> = full.iter().map(|i| &all[*i]).collect();
     let (busy, interrupts) = (mean(&these, |m| m.busy), mean(&these, |m| m.interrupts));
     let (which, is) = if full.len() == 1 { ("processor", "is") } else { ("processors", "are") };
-    let names = listed(&full);
-    let (by, what) = if interrupts >= OF_INTERRUPTS {
-        (BoundBy::Interrupts, format!("{which} {names} {is} full of interrupts ({interrupts:.0} % of their time)"))
-    } else {
-        (BoundBy::OneProcessor, format!("{which} {names} {is} full ({busy:.0} %)"))
-    };
-    Some(bound(by, format!("{what}, while the others work {rest:.0} %")))
+    let (names, of) = (listed(&full), &sampled.machine);
+    if interrupts >= OF_INTERRUPTS {
+        let text = format!(
+            "{which} {names} of {of} {is} full of interrupts ({interrupts:.0} % of their time), while the others work {rest:.0} %"
+        );
+        return Some(bound(BoundBy::Interrupts, text));
+    }
+    let others = others.map(|n| format!("; programs other than {} had {n:.2} processors", of_known(known))).unwrap_or_default();
+    let text = format!("{which} {names} of {of} {is} full ({busy:.0} %), while the others work {rest:.0} %{others}");
+    Some(bound(BoundBy::OneProcessor, text))
+}
+
+/// `the server and perbuck`.
+fn of_known(known: &[(&str, f64)]) -> String {
+    known.iter().map(|(who, _)| *who).collect::<Vec<_>>().join(" and ")
 }
 
 /// Who has the processors of a machine that is full.
-fn full(count: usize, whole: f64, trials: &[&RunRecord], of: &Explained) -> String {
-    let used = |side: Option<super::ProcessorUse>| side.map_or(0.0, |u| u.utilisation * f64::from(u.processors));
-    let client = used(of.client);
-    // A server elsewhere has none of this machine's.
-    let server = if trials.iter().all(|r| r.host.shared_with_server) { used(of.server) } else { 0.0 };
-    let others = whole / 100.0 * count as f64 - client - server;
-    let mut parts = Vec::new();
-    if server > 0.0 {
-        parts.push(format!("the server {server:.2}"));
-    }
-    parts.push(format!("perbuck {client:.2}"));
-    if others > OTHERS {
-        parts.push(format!("others, the kernel's interrupts among them, {others:.2}"));
-    }
+fn full(sampled: &Sampled<'_>, (count, whole): (usize, f64), known: &[(&str, f64)], others: Option<f64>) -> String {
+    let mut parts: Vec<String> = known.iter().map(|(who, n)| format!("{who} {n:.2}")).collect();
+    parts.extend(others.map(|n| format!("others, the kernel's interrupts among them, {n:.2}")));
     let machine = if count == 1 { "the processor".to_owned() } else { format!("all {count} processors") };
-    format!("{machine} of the client's machine worked {whole:.0} % of the time: {} of them", parts.join(", "))
+    let whose = if parts.is_empty() { String::new() } else { format!(": {} of them", parts.join(", ")) };
+    format!("{machine} of {} worked {whole:.0} % of the time{whose}", sampled.machine)
 }
 
 /// Disks that were full, or waited for.
@@ -127,7 +138,8 @@ fn disks(sampled: &Sampled<'_>) -> Option<Bound> {
         let (n, s) = (of(done).get(disk).copied().unwrap_or(0.0), of(time).get(disk).copied().unwrap_or(0.0));
         (n > 0.0).then(|| (n / sampled.seconds, 1e3 * s / n))
     };
-    let mut text = format!("disk {disk} had work {} of the time, {queue:.1} requests at once", percent(busy));
+    let mut text =
+        format!("disk {disk} of {} had work {} of the time, {queue:.1} requests at once", sampled.machine, percent(busy));
     for (what, done) in [
         ("reads", each("reads_completed", "read_time_seconds")),
         ("writes", each("writes_completed", "write_time_seconds")),
@@ -149,7 +161,8 @@ fn memory(sampled: &Sampled<'_>) -> Option<Bound> {
     let swapped = each("node_vmstat_pswpin_total") + each("node_vmstat_pswpout_total");
     (waiting >= MEMORY_WAITING || swapped >= SWAPPED_PER_S).then(|| {
         let text = format!(
-            "memory is short: programs waited for it {} of the time, {swapped:.0} pages a second swapped",
+            "memory of {} is short: programs waited for it {} of the time, {swapped:.0} pages a second swapped",
+            sampled.machine,
             percent(waiting)
         );
         bound(BoundBy::Memory, text)
@@ -161,8 +174,19 @@ fn dropped(sampled: &Sampled<'_>) -> Option<Bound> {
     let (taken, dropped) = (sampled.sum("node_softnet_processed_total")?, sampled.sum("node_softnet_dropped_total")?);
     let share = dropped / taken;
     (share >= DROPPED).then(|| {
-        let text = format!("the kernel dropped {:.2} % of the packets that came: its queues were full", 100.0 * share);
+        let of = &sampled.machine;
+        let text = format!("the kernel of {of} dropped {:.2} % of the packets that came: its queues were full", 100.0 * share);
         bound(BoundBy::Network, text)
+    })
+}
+
+/// A limit on the processor time of the server, such as that of a container.
+fn stopped(trials: &[&RunRecord]) -> Option<Bound> {
+    let shares: Vec<f64> = trials.iter().filter_map(|r| r.target.server_throttled).collect();
+    let mean = shares.iter().sum::<f64>() / trials.len() as f64;
+    (mean >= THROTTLED).then(|| {
+        let text = format!("the CPU limit of the server (`cpu.max`) stopped it in {} of its periods", percent(mean));
+        bound(BoundBy::Throttled, text)
     })
 }
 

@@ -2,10 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use crate::run_record::{MachineSamples, Percents, ProcessorTime, RunRecord, Series};
+use crate::run_record::{MachineSamples, Percents, ProcessorTime, RunRecord, SERVERS, Series};
 
-/// The samples of the trials of a point.
+/// What a machine did in the trials of a point.
 pub(super) struct Sampled<'r> {
+    /// Whose machine it is, for texts: `the client's machine`.
+    pub(super) machine: String,
     all: Vec<&'r MachineSamples>,
     /// The length of all of them.
     pub(super) seconds: f64,
@@ -21,11 +23,23 @@ pub(super) struct Mean {
 }
 
 impl<'r> Sampled<'r> {
-    /// `None` where a trial has none.
-    pub(super) fn of(trials: &[&'r RunRecord]) -> Option<Self> {
-        let all: Vec<&MachineSamples> = trials.iter().map(|r| r.health.samples.as_ref()).collect::<Option<_>>()?;
-        let seconds = all.iter().filter_map(|s| s.steps_ms.last()).map(|ms| f64::from(*ms) / 1e3).sum();
-        (seconds > 0.0).then_some(Self { all, seconds })
+    /// The machines that every trial sampled.
+    pub(super) fn of(trials: &[&'r RunRecord]) -> Vec<Self> {
+        let each: Vec<Vec<(String, &MachineSamples)>> = trials.iter().map(|r| r.sampled()).collect();
+        let names = each.first().into_iter().flatten().map(|(name, _)| name);
+        let one = |machine: &String| {
+            let of_trial =
+                |sampled: &Vec<(String, &'r MachineSamples)>| sampled.iter().find(|(name, _)| name == machine).map(|s| s.1);
+            let all: Vec<&MachineSamples> = each.iter().map(of_trial).collect::<Option<_>>()?;
+            let seconds = all.iter().filter_map(|s| s.steps_ms.last()).map(|ms| f64::from(*ms) / 1e3).sum();
+            (seconds > 0.0).then(|| Self { machine: machine.clone(), all, seconds })
+        };
+        names.filter_map(one).collect()
+    }
+
+    /// Whether it is the machine of a server that stands alone.
+    pub(super) fn is_servers(&self) -> bool {
+        self.machine == SERVERS
     }
 
     /// By how much the counters of a family grew, all together; `None` where no trial counted any.

@@ -2,7 +2,9 @@
 
 use super::super::explain::{Bound, BoundBy, Explained, explained};
 use super::*;
-use crate::run_record::{Interval as Second, MachineSamples, Percents, ProcessorTime, Series, Values};
+use crate::run_record::{
+    AgentRecord, Interval as Second, MachineSamples, Percents, ProcessorTime, Series, ServerMachine, Values,
+};
 
 /// Two steps, of one second and of two.
 fn processor(work: u8, softirq: u8) -> ProcessorTime {
@@ -81,11 +83,13 @@ fn without_the_servers_time_nothing_is_said_of_it() {
 fn interrupts_on_two_of_sixteen_processors_are_named() {
     let mut processors = vec![processor(38, 2); 16];
     (processors[0], processors[8]) = (processor(3, 94), processor(2, 96));
-    let text = "processors 0 and 8 are full of interrupts (95 % of their time), while the others work 40 %";
+    let text =
+        "processors 0 and 8 of the client's machine are full of interrupts (95 % of their time), while the others work 40 %";
     assert_eq!(said(&of(processors, &[])), [(BoundBy::Interrupts, text)]);
     let mut processors = idle(4);
     processors[3] = processor(99, 0);
-    let text = "processor 3 is full (99 %), while the others work 20 %";
+    let text = "processor 3 of the client's machine is full (99 %), while the others work 20 %; programs other than the server and \
+                perbuck had 1.02 processors";
     assert_eq!(said(&of(processors, &[])), [(BoundBy::OneProcessor, text)]);
 }
 
@@ -97,9 +101,37 @@ fn a_full_machine_says_who_fills_it() {
     // Of a coordinator nothing is said: its agents have the load.
     let samples = MachineSamples { steps_ms: vec![1000, 3000], processors: vec![processor(99, 0); 2], series: Vec::new() };
     let mut r = seen("x86", 1, 1000, 1200, Some(samples));
-    r.agents.push(crate::run_record::AgentRecord::default());
+    r.agents.push(AgentRecord::default());
     let found = explained(&[&r], &TPS).unwrap();
     assert!(found.client.is_none() && found.bounds.is_empty(), "{found:?}");
+}
+
+#[test]
+fn the_machines_of_servers_and_agents_are_told_apart() {
+    let full = |work| MachineSamples { steps_ms: vec![1000, 3000], processors: vec![processor(work, 0); 2], series: Vec::new() };
+    let mut r = seen("x86", 1, 1000, 5100, Some(full(20)));
+    r.host.shared_with_server = false;
+    r.target.observed = vec![crate::run_record::Observed { vcpus: Some(2), ..Default::default() }];
+    r.target.machine = Some(ServerMachine { source: "ssh://db".into(), facts: None, samples: Some(full(95)) });
+    let text = "all 2 processors of the server's machine worked 95 % of the time: the server 1.70, others, the kernel's interrupts \
+                among them, 0.20 of them";
+    assert_eq!(said(&explained(&[&r], &TPS).unwrap()), [(BoundBy::Processors, text)]);
+    r.target.machine = None;
+    r.agents = vec![AgentRecord { name: "load-1".into(), samples: Some(full(99)), ..AgentRecord::default() }];
+    let text = "all 2 processors of the machine of agent load-1 worked 99 % of the time";
+    assert_eq!(said(&explained(&[&r], &TPS).unwrap()), [(BoundBy::Processors, text)]);
+}
+
+#[test]
+fn a_server_that_its_limit_stops_is_throttled() {
+    let throttled = |share| {
+        let mut r = seen("x86", 1, 1000, 1200, None);
+        r.target.server_throttled = share;
+        explained(&[&r], &TPS).unwrap()
+    };
+    let text = "the CPU limit of the server (`cpu.max`) stopped it in 87 % of its periods";
+    assert_eq!(said(&throttled(Some(0.87))), [(BoundBy::Throttled, text)]);
+    assert_eq!((said(&throttled(Some(0.04))), said(&throttled(None))), (vec![], vec![]));
 }
 
 #[test]
@@ -112,14 +144,14 @@ fn disks_memory_packets_and_locks_are_told_with_their_numbers() {
         ("node_disk_write_time_seconds_total{device=\"vda\"}", 24.0),
         ("node_pressure_io_waiting_seconds_total", 1.5),
     ];
-    let text = "disk vda had work 97 % of the time, 8.2 requests at once; 667 writes a second of 12.0 ms; a program waited for it 50 % \
+    let text = "disk vda of the client's machine had work 97 % of the time, 8.2 requests at once; 667 writes a second of 12.0 ms; a program waited for it 50 % \
                 of the time";
     assert_eq!(said(&of(idle(4), &busy)), [(BoundBy::Disk, text)]);
     let short = [("node_pressure_memory_waiting_seconds_total", 0.3), ("node_vmstat_pswpout_total", 300.0)];
-    let text = "memory is short: programs waited for it 10 % of the time, 100 pages a second swapped";
+    let text = "memory of the client's machine is short: programs waited for it 10 % of the time, 100 pages a second swapped";
     assert_eq!(said(&of(idle(4), &short)), [(BoundBy::Memory, text)]);
     let late = [("node_softnet_processed_total", 10_000.0), ("node_softnet_dropped_total", 120.0)];
-    let text = "the kernel dropped 1.20 % of the packets that came: its queues were full";
+    let text = "the kernel of the client's machine dropped 1.20 % of the packets that came: its queues were full";
     assert_eq!(said(&of(idle(4), &late)), [(BoundBy::Network, text)]);
     let mut r = seen("x86", 1, 1000, 1200, None);
     r.target.server_counters.insert("Innodb_row_lock_time".into(), 8160);

@@ -1,0 +1,48 @@
+//! What a record holds of the server of a trial.
+
+use std::collections::BTreeMap;
+
+use perbuck_core::run_record::{ServerMachine, TargetRecord};
+use perbuck_load::driver::TargetFacts;
+
+use crate::sampler::Sampler;
+use crate::stage::Stage;
+
+/// What was seen of the server's processes and machine in the window.
+pub(super) struct ServerSide {
+    cpu_ns: Option<u64>,
+    throttled: Option<f64>,
+    machine: Option<ServerMachine>,
+}
+
+impl ServerSide {
+    pub(super) fn of(stage: &Stage, sampler: &mut Sampler<'_>) -> Self {
+        let samples = sampler.server_samples.take();
+        let machine = stage.server_machine.clone().map(|machine| ServerMachine { samples, ..machine });
+        Self { cpu_ns: sampler.server_ns, throttled: sampler.server_throttled, machine }
+    }
+}
+
+pub(super) fn target_record(
+    stage: &Stage,
+    facts: &TargetFacts,
+    server_counters: BTreeMap<String, i64>,
+    side: ServerSide,
+) -> TargetRecord {
+    TargetRecord {
+        address: stage.address.clone(),
+        driver: stage.driver.to_owned(),
+        version: facts.version.clone(),
+        variables: facts.variables.clone(),
+        server_counters,
+        server_cpu_ns: side.cpu_ns,
+        server_throttled: side.throttled,
+        machine: side.machine,
+        page_memory_bytes: facts.page_memory_bytes,
+        work: None,
+        observed: Vec::new(),
+        build: None,
+        distance: None,
+        deployed: None,
+    }
+}
