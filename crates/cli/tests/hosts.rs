@@ -66,6 +66,8 @@ fn a_study_runs_on_two_hosts_and_its_records_say_where() {
         assert!(switches.sum() > 0.0 && !samples.processors.is_empty(), "{samples:?}");
         assert!(!record.host.shared_with_server && !record.target.address.contains("127.0.0.1"), "{}", record.target.address);
     }
+    let examined = desk.good(&["doctor", "--host", &hosts.names[1], "--json"]);
+    assert!(serde_json::from_str::<Vec<serde_json::Value>>(&examined.out).is_ok(), "{examined:#?}");
     let folder = format!("its data in {}:/tmp/perbuck-server-", hosts.names[0]);
     assert!(ran.err.contains(&folder), "{folder}: {}", ran.err);
     hosts.nothing_is_left("after a run");

@@ -15,6 +15,7 @@ mod observed;
 mod processors;
 mod series;
 mod storage;
+mod tuned;
 mod void;
 mod work;
 
@@ -49,6 +50,7 @@ pub use observed::{Observed, arch};
 pub use processors::{MachineSamples, Percents, ProcessorTime, SERVERS, ServerMachine};
 pub use series::{Series, Values};
 pub use storage::{DataSize, Prewarmed};
+pub use tuned::TunedSetting;
 pub use void::{Void, VoidReason};
 pub use work::ServerWork;
 
@@ -210,6 +212,9 @@ pub struct TargetRecord {
     /// The machine of the server, where perbuck has a process on it that is not the client; absent in records of older versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub machine: Option<ServerMachine>,
+    /// What perbuck set on that machine for the trial, as the study asks; empty where it asks for nothing.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tuned: Vec<TunedSetting>,
     /// Memory in which its servers keep pages or blocks of the data; absent where they do not tell, and in records of older versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub page_memory_bytes: Option<u64>,

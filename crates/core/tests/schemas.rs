@@ -19,7 +19,7 @@ use perbuck_core::run_record::{
     DeployedVolume, DiskFacts, Distance, ErrorRecord, Flag, Gap, Health, HistogramRecord, HostRecord, Interval, KernelFacts,
     LimitFacts, LoadRecord, MachineFacts, MachineSamples, Measured, MemoryFacts, NetworkFacts, NetworkRecord, NumaNode, Observed,
     Percents, PlatformFacts, Prewarmed, ProcessorTime, RECORD_SCHEMA, RunRecord, Series, ServerMachine, ServerWork,
-    StatementCounts, TargetRecord, TransactionRecord, Values, WindowEdges, WorkloadRecord,
+    StatementCounts, TargetRecord, TransactionRecord, TunedSetting, Values, WindowEdges, WorkloadRecord,
 };
 use perbuck_core::units::Seed;
 use schemars::{JsonSchema, schema_for};
@@ -196,6 +196,7 @@ fn example_target() -> TargetRecord {
         server_counters: BTreeMap::from([("Com_select".into(), 6000)]),
         server_cpu_ns: None,
         server_throttled: Some(0.25),
+        tuned: vec![TunedSetting { path: "/proc/sys/vm/swappiness".into(), value: "1".into(), was: "60".into() }],
         machine: Some(ServerMachine {
             source: "ssh://db1".into(),
             facts: Some(Box::default()),

@@ -59,6 +59,7 @@ pub mod store;
 pub mod stored;
 mod tiflash;
 pub mod trial;
+mod tuning;
 pub mod verify;
 mod void;
 

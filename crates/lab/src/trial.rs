@@ -31,6 +31,7 @@ use crate::flags::{self, AppliedBy};
 use crate::fleet::Fleet;
 use crate::sampler::{Sampler, ServerClock};
 use crate::stage::Stage;
+use crate::tuning::Tuned;
 
 use target::{ServerSide, target_record};
 
@@ -182,6 +183,7 @@ pub fn run_watched(
     observer: &mut dyn Observer,
 ) -> Result<(RunRecord, Details), Failure> {
     let spec = task.spec.clone();
+    let tuned = Tuned::hold(task.stage)?;
     let facts = task.stage.server.facts()?;
     task.stage.has_transactions(&facts)?;
     let (distance, deployed) = (distance_of(context, &task)?, deployed(context, &task)?);
@@ -198,7 +200,7 @@ pub fn run_watched(
     let as_text = task.stage.server.text_fallbacks() - text_before + by_agents;
     let (rows_after, uncounted) = rows_after(context, &task, (&new_records, away.is_some()), stop)?;
     let health = of_agents_too(sampler.health(&spec, std::mem::take(&mut outcome.health), &outcome.intervals), &agents);
-    let of_server = ServerSide::of(task.stage, &mut sampler);
+    let of_server = ServerSide::of(task.stage, &mut sampler, tuned.end()?);
     let of_machine = std::mem::take(&mut sampler.flags);
     let by = if agents.is_empty() { AppliedBy::ThisProcess } else { AppliedBy::Agents };
     let mut flags = flags::of((&spec, by), &outcome.measured, &health)?;

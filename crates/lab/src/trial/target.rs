@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use perbuck_core::run_record::{ServerMachine, TargetRecord};
+use perbuck_core::run_record::{ServerMachine, TargetRecord, TunedSetting};
 use perbuck_load::driver::TargetFacts;
 
 use crate::sampler::Sampler;
@@ -13,13 +13,14 @@ pub(super) struct ServerSide {
     cpu_ns: Option<u64>,
     throttled: Option<f64>,
     machine: Option<ServerMachine>,
+    tuned: Vec<TunedSetting>,
 }
 
 impl ServerSide {
-    pub(super) fn of(stage: &Stage, sampler: &mut Sampler<'_>) -> Self {
+    pub(super) fn of(stage: &Stage, sampler: &mut Sampler<'_>, tuned: Vec<TunedSetting>) -> Self {
         let samples = sampler.server_samples.take();
         let machine = stage.server_machine.clone().map(|machine| ServerMachine { samples, ..machine });
-        Self { cpu_ns: sampler.server_ns, throttled: sampler.server_throttled, machine }
+        Self { cpu_ns: sampler.server_ns, throttled: sampler.server_throttled, machine, tuned }
     }
 }
 
@@ -37,6 +38,7 @@ pub(super) fn target_record(
         server_counters,
         server_cpu_ns: side.cpu_ns,
         server_throttled: side.throttled,
+        tuned: side.tuned,
         machine: side.machine,
         page_memory_bytes: facts.page_memory_bytes,
         work: None,

@@ -62,6 +62,7 @@ fn pages_of_form_1_are_read() {
         (r.target.work, r.target.build, r.imported) = (None, None, None);
         (r.target.distance, r.target.deployed, r.host.facts) = (None, None, None);
         (r.target.server_throttled, r.target.machine) = (None, None);
+        r.target.tuned.clear();
         let samples = r.health.samples.as_mut().unwrap();
         samples.series.clear();
         samples.processors.iter_mut().for_each(|p| p.system.0.clear());
