@@ -88,7 +88,7 @@ fn whole(inputs: &Inputs, options: &RunOptions, progress: &mut dyn Progress, sto
     } else if on_disk > 0 {
         progress.line(&format!("{on_disk} of {} trials are on disk; going on with the others", plan.len()));
     }
-    planned::reads_after_writes(inputs, &plan).iter().for_each(|line| progress.alert(line));
+    planned::remarks(inputs, &plan).iter().for_each(|line| progress.alert(line));
     let on_disk = (plan.len(), on_disk);
     let checked = if deploy::deploys(&inputs.study) {
         on_clusters(inputs, options, &store, on_disk, &missing, progress, stop)?

@@ -2,7 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use super::{DeclaredBuild, DeploySpec, Discount, Fee, Located, Node, ServerSpec, Traffic, TransactionChoice, Tuning};
+use crate::units::thousands;
+
+use super::{
+    DeclaredBuild, DeploySpec, Discount, Fee, Located, Node, Rate, ServerSpec, Traffic, TransactionChoice, Tuning, Volume,
+};
 
 /// One system under test.
 #[derive(Debug, Clone, Default)]
@@ -62,5 +66,61 @@ impl Contender {
     /// The address that decides what is measured; that of a deployed cluster is another each time.
     pub fn fixed_target(&self) -> Option<&str> {
         self.target.as_ref().filter(|_| self.deploy.is_none()).map(|target| target.value.as_str())
+    }
+
+    /// In words, each machine whose volumes have more than it carries at length, by the price list: what is bought is not what is had.
+    pub fn volumes_beyond_machines(&self) -> Vec<String> {
+        let of_node = |node: &Node| {
+            let rates = node.machine.as_ref().map(|machine| machine.rates);
+            let sum = |one: fn(&Volume) -> Option<u32>| -> Option<u64> {
+                node.volumes.iter().map(|v| Some(u64::from(one(v)?) * u64::from(v.count))).sum()
+            };
+            let iops = sum(|v| v.iops.or(v.included.as_ref()?.iops)).zip(rates.map(|rates| rates.volume_iops));
+            let mib_s = sum(|v| v.throughput_mib_s.or(v.included.as_ref()?.mib_s.baseline));
+            // A MiB/s is 8.388608 Mbit/s.
+            let mbit_s = mib_s.map(|n| n * 8_388_608 / 1_000_000).zip(rates.map(|rates| rates.volume_mbit_s));
+            let beyond = |(has, rate): (u64, Rate), unit: &str| {
+                let carries = rate.baseline.filter(|baseline| has > u64::from(*baseline))?;
+                let burst = rate.burst.map(|n| format!(" ({} in a burst)", thousands(n.into()))).unwrap_or_default();
+                let (name, role, machine) = (&self.name, &node.role, &node.instance);
+                Some(format!(
+                    "{name}: the volumes of each `{role}` have {} {unit} together, of which {machine} carries {} at length{burst}",
+                    thousands(has),
+                    thousands(carries.into())
+                ))
+            };
+            [iops.and_then(|found| beyond(found, "IOPS")), mbit_s.and_then(|found| beyond(found, "Mbit/s"))]
+        };
+        self.nodes.iter().flat_map(of_node).flatten().collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::study::{Included, Machine, Rates, Study};
+
+    #[test]
+    fn volumes_that_a_machine_cannot_carry_are_told() {
+        let text = "schema = 1\nname = \"s\"\n[price]\nsnapshot = \"aws-2026-07\"\nregions = [\"r\"]\n[[contender]]\nname = \"a\"\n\
+                    node = [{ role = \"db\", instance = \"m\", volumes = [{ kind = \"gp3\", size_gb = 9, iops = 8000 }, \
+                    { kind = \"gp3\", size_gb = 9, count = 2 }] }]\n[[workload]]\nname = \"w\"\nkind = \"k\"\n";
+        let mut contender = Study::read("s.toml", text, &[]).unwrap().contenders.remove(0);
+        assert_eq!(contender.volumes_beyond_machines(), Vec::<String>::new(), "nothing is known of them");
+        let (iops, mib_s) = (Some(3000), Rate { baseline: Some(125), burst: None });
+        contender.nodes[0].volumes.iter_mut().for_each(|v| v.included = Some(Included { unit: "GB".into(), iops, mib_s }));
+        let rate = |baseline, burst| Rate { baseline: Some(baseline), burst };
+        let machine = |volume_iops, volume_mbit_s| {
+            let rates = Rates { volume_iops, volume_mbit_s, ..Rates::default() };
+            Some(Machine { rates, ..Machine::default() })
+        };
+        contender.nodes[0].machine = machine(rate(13_999, Some(20_000)), rate(3_145, None));
+        let expected = [
+            "a: the volumes of each `db` have 14,000 IOPS together, of which m carries 13,999 at length (20,000 in a burst)",
+            "a: the volumes of each `db` have 3,145 Mbit/s together, of which m carries 3,144 at length",
+        ];
+        assert_eq!(contender.volumes_beyond_machines(), expected[..1]);
+        contender.nodes[0].machine = machine(rate(14_000, None), rate(3_144, None));
+        assert_eq!(contender.volumes_beyond_machines(), expected[1..]);
     }
 }
