@@ -161,6 +161,7 @@ impl<'a> Collector<'a> {
         let now_ns = window.now_ns();
         let until = if now_ns < window.length_ns { now_ns.saturating_add(REPORT_TIMEOUT_NS) } else { i64::MAX };
         self.show(&window, until);
+        self.observer.rest(&std::mem::take(&mut self.late));
         Ok(())
     }
 
