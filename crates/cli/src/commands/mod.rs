@@ -142,7 +142,7 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), LabError> {
 
 /// Serves the metrics of a run, where that is asked for.
 fn watched(arguments: &RunArguments, lab: &Lab) -> Result<(), LabError> {
-    let Some(at) = arguments.metrics.at else { return Ok(()) };
+    let Some(at) = arguments.metrics.metrics else { return Ok(()) };
     let listener = Listener::at(at)?;
     Display::default().line(&format!("metrics for Prometheus: http://{}/metrics", listener.address()));
     listener.serve(&lab.inputs().study.name, &lab.folder())

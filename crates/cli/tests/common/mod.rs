@@ -10,6 +10,7 @@ pub mod kubernetes;
 pub mod maria;
 pub mod pods;
 pub mod postgres;
+pub mod prometheus;
 pub mod tidb;
 pub mod tpcc_rows;
 

@@ -125,7 +125,7 @@ const PERBUCK: [Panel; 12] = [
         "Trials done",
         "percentunit",
         &[query(
-            "perbuck_study_trials_done{study=~\"$study\"} / on (study) perbuck_study_trials_planned{study=~\"$study\"}",
+            "max by (study) (perbuck_study_trials_done{study=~\"$study\"}) / max by (study) (perbuck_study_trials_planned{study=~\"$study\"})",
             "{{study}}",
         )],
     ),
