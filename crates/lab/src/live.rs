@@ -67,8 +67,8 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         counts: Option<Counts>,
     },
-    /// Workers of a trial have ended, and told of seconds that had been said before.
-    Late {
+    /// Workers of a trial have ended: what no second of it had.
+    Rest {
         /// Which trial.
         trial: TrialKey,
         /// What they counted.

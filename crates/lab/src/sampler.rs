@@ -132,8 +132,8 @@ impl Observer for Sampler<'_> {
         self.observer.second(seen);
     }
 
-    fn rest(&mut self, late: &Second) {
-        self.observer.rest(late);
+    fn rest(&mut self, rest: &Second) {
+        self.observer.rest(rest);
     }
 
     fn closes(&mut self) {

@@ -238,6 +238,19 @@ mod tests {
     }
 
     #[test]
+    fn formats_are_those_of_all_accept_lines() {
+        let found = of("GET / HTTP/1.1\r\nHost: 127.0.0.1:8080\r\naccept: a/b; q=1\r\nAccept: c/d").unwrap();
+        assert_eq!(found.accept, "a/b; q=1,c/d");
+    }
+
+    #[test]
+    fn an_address_in_a_network_is_known_by_any_name() {
+        let text = "GET /metrics HTTP/1.1\r\nHost: client-1:9464\r\n\r\n";
+        assert!(parse(text, at("0.0.0.0:9464")).is_ok() && parse(text, at("[::1]:9464")).is_err());
+        assert!(parse(&text.replace("Host", "X"), at("10.0.0.1:9464")).is_err());
+    }
+
+    #[test]
     fn strangers_and_changes_are_refused() {
         for host in ["evil.example", "evil.example:8080", "127.0.0.1", "127.0.0.1:80", "127.0.0.1:8080.evil.example"] {
             assert_eq!(of(&format!("GET / HTTP/1.1\r\nHost: {host}")), Err(421), "{host}");
@@ -256,8 +269,8 @@ mod tests {
     proptest! {
         #[test]
         fn any_bytes_are_answered(text in "\\PC{0,200}") {
-            let _ = parse(&text, 1);
-            let _ = parse(&format!("{text}\r\n\r\n"), 1);
+            let _ = parse(&text, at("127.0.0.1:1"));
+            let _ = parse(&format!("{text}\r\n\r\n"), at("127.0.0.1:1"));
         }
 
         #[test]

@@ -81,7 +81,7 @@ fn state(text: &str, now_ms: u64, times_ms: TimesMs<'_>) -> Value {
                 finished = finished.max(at);
                 done.push(json!({ "trial": trial.title(), "value": value }));
             }
-            Event::Late { .. } | Event::Ended => {}
+            Event::Rest { .. } | Event::Ended => {}
         }
     }
     out["finished"] = json!(finished);

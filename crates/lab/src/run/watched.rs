@@ -35,8 +35,8 @@ impl Observer for Watched<'_> {
         self.live.say(Event::Second { trial, position: self.position, left_s: left.as_secs(), second, counts });
     }
 
-    fn rest(&mut self, late: &Second) {
-        let counts = self.counts(late);
-        self.live.say(Event::Late { trial: self.key.clone(), counts });
+    fn rest(&mut self, rest: &Second) {
+        let counts = self.counts(rest);
+        self.live.say(Event::Rest { trial: self.key.clone(), counts });
     }
 }

@@ -73,7 +73,7 @@ impl Counted {
                     self.sum(trial, counts);
                 }
             }
-            Event::Late { trial, counts } => self.sum(trial, counts),
+            Event::Rest { trial, counts } => self.sum(trial, counts),
             Event::Done { .. } => (self.running, self.done) = (None, self.done + 1),
             Event::Ended => (self.running, self.left_s) = (None, None),
         }
