@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn families_are_read_again() {
+    fn families_come_back_as_they_were() {
         let written = Format::Protobuf.write(&examples());
         let (mut rest, mut names) = (&written[..], Vec::new());
         let mut last = &written[..];

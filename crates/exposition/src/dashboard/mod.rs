@@ -88,9 +88,10 @@ pub fn json() -> Value {
         id
     };
     for row in &ROWS {
-        let place = json!({ "x": 0, "y": y, "w": 24, "h": 1 });
-        panels
-            .push(json!({ "type": "row", "id": next(), "title": row.title, "collapsed": false, "gridPos": place, "panels": [] }));
+        let heading = json!({ "x": 0, "y": y, "w": 24, "h": 1 });
+        panels.push(
+            json!({ "type": "row", "id": next(), "title": row.title, "collapsed": false, "gridPos": heading, "panels": [] }),
+        );
         y += 1;
         for (i, panel) in row.panels.iter().enumerate() {
             let at = json!({ "x": i % ABREAST * WIDTH, "y": y + i / ABREAST * HEIGHT, "w": WIDTH, "h": HEIGHT });
@@ -165,19 +166,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_panel_has_its_own_number_and_its_own_place() {
+    fn every_panel_has_its_own_number_and_covers_no_other() {
         let whole = json();
         let panels = whole["panels"].as_array().unwrap();
         let ids: BTreeSet<u64> = panels.iter().map(|p| p["id"].as_u64().unwrap()).collect();
         assert_eq!(ids.len(), panels.len());
-        let (mut cells, mut area) = (BTreeSet::new(), 0);
+        let (mut covered, mut area) = (BTreeSet::new(), 0);
         for at in panels.iter().map(|p| &p["gridPos"]) {
             let [x, y, w, h] = ["x", "y", "w", "h"].map(|side| at[side].as_u64().unwrap());
             assert!(x + w <= 24, "{at}");
             area += w * h;
-            cells.extend((x..x + w).flat_map(|x| (y..y + h).map(move |y| (x, y))));
+            covered.extend((x..x + w).flat_map(|x| (y..y + h).map(move |y| (x, y))));
         }
-        assert_eq!(cells.len() as u64, area, "panels overlap");
+        assert_eq!(covered.len() as u64, area, "panels overlap");
         assert_eq!(panels.len(), ROWS.len() + ROWS.iter().map(|r| r.panels.len()).sum::<usize>());
     }
 
