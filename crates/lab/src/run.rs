@@ -308,6 +308,8 @@ impl Run<'_> {
             left
         };
         let applies_load = session.context.fleet.is_none();
+        // What loads and checks took belongs to no trial.
+        live.cpu();
         let mut watched = Watched { key, position: position + 1, applies_load, live, shown };
         let record = session.run(stage.0, task, &mut watched)?;
         let metric = study.metric_of(&key.workload);

@@ -264,7 +264,10 @@ const TIDB: [Panel; 8] = [
         "short",
         &[
             query("sum by (type) (rate(tidb_server_execute_error_total[$__rate_interval]))", "{{type}}"),
-            query("sum by (type) (rate(tidb_session_retry_error_total[$__rate_interval]))", "retry {{type}}"),
+            query(
+                "sum by (instance) (rate(tidb_session_statement_pessimistic_retry_count_sum[$__rate_interval]))",
+                "{{instance}} retries of locks",
+            ),
         ],
     ),
     panel(
