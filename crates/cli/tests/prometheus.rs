@@ -1,7 +1,7 @@
 //! A real Prometheus scrapes a trial while it runs, and every query of the dashboard has an answer.
 //!
-//! Three servers' worth of metrics are real here: perbuck's own, those of node_exporter and of mysqld_exporter beside a MariaDB. TiDB
-//! is too large for CI: Prometheus only parses the queries of its row. Their names are those of the sources of TiDB and TiKV.
+//! perbuck's own metrics are real here, and those of node_exporter and of mysqld_exporter beside a MariaDB. TiDB is too large for CI:
+//! Prometheus only parses the queries of its row. `tidb/dashboard.rs` asks those about TiDB; no test asks those about TiKV.
 #![allow(clippy::unwrap_used, reason = "a test fails by it")]
 
 mod common;
