@@ -62,7 +62,7 @@ const PERBUCK: [Panel; 12] = [
         )],
     ),
     panel(
-        "Latency from native histograms (within 1.1 %)",
+        "Latency from native histograms (within 2.2 %)",
         "s",
         &[
             native(quantile!(native "0.5"), "{{contender}} · {{workload}} p50"),
