@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use perbuck_core::plan::TrialKey;
-use perbuck_core::run_record::{Flag, RunRecord};
+use perbuck_core::run_record::{Flag, Interval, RunRecord};
 use perbuck_core::study::Study;
 use perbuck_load::stop::StopToken;
 
@@ -15,7 +15,7 @@ use crate::estimate::{Ahead, Estimate, TimeLeft, length};
 use crate::fleet::{Fleet, FleetOptions, Load};
 use crate::globals;
 use crate::inputs::Inputs;
-use crate::live::{Event, Live};
+use crate::live::{Event, Live, Price};
 use crate::looks::{Looks, Next};
 use crate::planned;
 use crate::preflight;
@@ -29,9 +29,11 @@ use crate::store::Store;
 use crate::trial::{self, Context};
 use crate::void;
 use clusters::on_clusters;
+use watched::Watched;
 use which::{all_of, asked_for, deployable, set_by_hand};
 
 mod clusters;
+mod watched;
 mod which;
 
 /// Which part of a study is run, and how.
@@ -114,7 +116,7 @@ fn measured(
 ) -> Result<(), LabError> {
     let (host, id, fingerprint) = (perbuck_observe::host(), store.id()?, inputs.study.fingerprint());
     let (mut live, time) = (Live::new(store.root()), TimeLeft::new(Estimate::of(inputs)));
-    live.say(Event::Began { trials: of, on_disk });
+    live.say(Event::Began { trials: of, on_disk, prices: inputs.bills.iter().map(Price::of).collect() });
     let (ensured, told, began) = (BTreeSet::new(), BTreeSet::new(), Instant::now());
     let left = Ahead::of(&inputs.study, missing.iter().map(|(_, key)| *key));
     let mut run = Run { store, id, of, looks, left, ensured, told, progress, live, time, began };
@@ -300,12 +302,16 @@ impl Run<'_> {
         })?;
         let began = Instant::now();
         progress.advancing(&head, done(time.left(*left, Duration::ZERO)));
-        let record = session.run(stage.0, task, &mut |interval| {
+        let shown = &mut |interval: &Interval| {
             let left = time.left(*left, began.elapsed());
             progress.advancing(&format!("{head} · {}", second_text(interval)), done(left));
-            let (trial, second) = (key.clone(), interval.clone());
-            live.say(Event::Second { trial, position: position + 1, left_s: left.as_secs(), second });
-        })?;
+            left
+        };
+        let applies_load = session.context.fleet.is_none();
+        // What loads and checks took belongs to no trial.
+        live.cpu();
+        let mut watched = Watched { key, position: position + 1, applies_load, live, shown };
+        let record = session.run(stage.0, task, &mut watched)?;
         let metric = study.metric_of(&key.workload);
         let flags: String = record.flags.iter().map(|flag| self.flag_text(flag)).collect();
         self.progress.line(&format!("{head}: {} {}{flags}", value(record.metric(metric)), metric.label));

@@ -4,6 +4,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use perbuck_core::run_record::{Flag, Health, Interval, MachineSamples};
 use perbuck_load::observer::{Observer, SecondSeen};
+use perbuck_load::recorder::Second;
 use perbuck_load::trial::TrialSpec;
 use perbuck_observe::{CpuTime, Limits, Withheld};
 use serde::{Deserialize, Serialize};
@@ -161,6 +162,10 @@ impl Observer for Sampler<'_> {
     fn second(&mut self, seen: &SecondSeen<'_>) {
         self.samples.read();
         self.observer.second(seen);
+    }
+
+    fn rest(&mut self, rest: &Second) {
+        self.observer.rest(rest);
     }
 
     fn closes(&mut self) {

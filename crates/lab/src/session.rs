@@ -4,8 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use perbuck_core::plan::TrialKey;
-use perbuck_core::run_record::{DataSize, Interval, Prewarmed, RunRecord, VoidReason};
+use perbuck_core::run_record::{DataSize, Prewarmed, RunRecord, VoidReason};
 use perbuck_core::study::Reset;
+use perbuck_load::observer::Observer;
 use perbuck_load::stop::StopToken;
 use perbuck_load::trial::TrialSpec;
 use perbuck_load::watch::Finishing;
@@ -185,8 +186,8 @@ impl<'a> Session<'a> {
     }
 
     /// Runs a trial, and makes sure that the settings were in force all the time.
-    pub(crate) fn run(&mut self, stage: usize, task: Task<'_>, second: &mut dyn FnMut(&Interval)) -> Result<RunRecord, LabError> {
-        let record = trial::run(&self.context, task, self.stop, second)?;
+    pub(crate) fn run(&mut self, stage: usize, task: Task<'_>, observer: &mut dyn Observer) -> Result<RunRecord, LabError> {
+        let record = trial::run(&self.context, task, self.stop, observer)?;
         self.leases.held()?;
         // A server that was restarted has its own settings. Its trial is void, and they are set again before the next.
         let study = &self.inputs.study;

@@ -114,7 +114,8 @@ impl From<LabError> for Failure {
     }
 }
 
-struct Seconds<'a>(&'a mut dyn FnMut(&Interval));
+/// Shows the seconds of a trial.
+pub(crate) struct Seconds<'a>(pub(crate) &'a mut dyn FnMut(&Interval));
 
 impl Observer for Seconds<'_> {
     fn second(&mut self, seen: &SecondSeen<'_>) {
@@ -152,14 +153,14 @@ pub(crate) fn run(
     context: &Context<'_>,
     task: Task<'_>,
     stop: &StopToken,
-    second: &mut dyn FnMut(&Interval),
+    observer: &mut dyn Observer,
 ) -> Result<RunRecord, LabError> {
     let title = &task.stage.title;
     let failed = |f| match f {
         Failure::Run(error) => LabError::trial(title, &error),
         Failure::Other(error) => error,
     };
-    run_watched(context, task, stop, &mut Seconds(second)).map(|(record, _)| record).map_err(failed)
+    run_watched(context, task, stop, observer).map(|(record, _)| record).map_err(failed)
 }
 
 /// How far the servers are from this process, where it applies the load.
