@@ -25,7 +25,7 @@ const BENCHMARK: [&str; 6] =
     ["perbuck-core", "perbuck-database", "perbuck-event", "perbuck-load", "perbuck-mysql", "perbuck-workloads"];
 
 /// A crate of this workspace with the crates of this workspace that it may use, in normal code and in tests alike.
-const MAY_USE: [(&str, &[&str]); 29] = [
+const MAY_USE: [(&str, &[&str]); 30] = [
     ("perbuck-core", &[]),
     // Benchmarks may use what they measure; nothing uses them.
     ("perbuck-engine-bench", &BENCHMARK),
@@ -38,6 +38,7 @@ const MAY_USE: [(&str, &[&str]); 29] = [
     ("perbuck-observe", &["perbuck-core"]),
     ("perbuck-fleet", &[]),
     ("perbuck-kubernetes", &[]),
+    ("perbuck-prometheus", &["perbuck-core"]),
     ("perbuck-import", &["perbuck-core"]),
     ("perbuck-report", &["perbuck-core"]),
     ("perbuck-export", &["perbuck-report"]),
@@ -58,6 +59,7 @@ const MAY_USE: [(&str, &[&str]); 29] = [
             "perbuck-core",
             "perbuck-load",
             "perbuck-prices",
+            "perbuck-prometheus",
             "perbuck-observe",
             "perbuck-report",
             "perbuck-export",

@@ -209,9 +209,10 @@ pub struct TargetRecord {
     /// that did it most; absent where it has none or that cannot be told, and in records of older versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server_throttled: Option<f64>,
-    /// The machine of the server, where perbuck has a process on it that is not the client; absent in records of older versions.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub machine: Option<ServerMachine>,
+    /// The machines of the servers, where perbuck has a process on them that is not the client, or a Prometheus that is asked watches
+    /// them; empty in records of older versions.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub machines: Vec<ServerMachine>,
     /// What perbuck set on that machine for the trial, as the study asks; empty where it asks for nothing.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tuned: Vec<TunedSetting>,

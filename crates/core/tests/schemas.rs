@@ -197,11 +197,12 @@ fn example_target() -> TargetRecord {
         server_cpu_ns: None,
         server_throttled: Some(0.25),
         tuned: vec![TunedSetting { path: "/proc/sys/vm/swappiness".into(), value: "1".into(), was: "60".into() }],
-        machine: Some(ServerMachine {
+        machines: vec![ServerMachine {
             source: "ssh://db1".into(),
             facts: Some(Box::default()),
             samples: Some(MachineSamples { steps_ms: vec![1000], ..MachineSamples::default() }),
-        }),
+            unread: Some("never scraped".into()),
+        }],
         page_memory_bytes: Some(6 << 30),
         work: Some(ServerWork::Statements { all: 22_690, own: 8_690 }),
         observed: vec![

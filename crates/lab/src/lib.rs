@@ -62,6 +62,7 @@ pub mod trial;
 mod tuning;
 pub mod verify;
 mod void;
+mod watched;
 
 pub use error::{ErrorKind, LabError};
 pub use lab::{Lab, LabOptions};

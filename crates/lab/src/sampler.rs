@@ -32,6 +32,8 @@ pub(crate) struct Sampler<'a> {
     pub(crate) server_ns: Option<u64>,
     /// The share of the periods of its CPU limit in which the server was stopped in the window.
     pub(crate) server_throttled: Option<f64>,
+    /// When the window opened and closed, by the clock that people set.
+    pub(crate) window: Option<(SystemTime, SystemTime)>,
     /// What the machine of the server did, where that is another one.
     pub(crate) server_samples: Option<MachineSamples>,
     observer: &'a mut dyn Observer,
@@ -89,6 +91,7 @@ impl<'a> Sampler<'a> {
             own: CpuTime::default(),
             server_ns: None,
             server_throttled: None,
+            window: None,
             server_samples: None,
             observer,
         }
@@ -171,7 +174,9 @@ impl Observer for Sampler<'_> {
     fn closes(&mut self) {
         self.samples.close();
         self.own = perbuck_observe::own_cpu().minus(self.opened.0);
-        self.flags = Machine::now().flags_since(&self.machine);
+        let machine = Machine::now();
+        self.window = Some((self.machine.civil, machine.civil));
+        self.flags = machine.flags_since(&self.machine);
         let (now, late) = timed(&self.server);
         let now = now.filter(|_| (self.late + late).as_secs_f64() <= LATE_SHARE * self.machine.steady.elapsed().as_secs_f64());
         // A server that was restarted in between has another process, and its time cannot be told.

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use perbuck_core::compare::other_build;
 use perbuck_core::run_record::{Build, HostRecord, Observed, ServerMachine};
-use perbuck_core::study::{Contender, DeclaredBuild, Reset, Study, TransactionChoice, Tuning, WorkloadSpec};
+use perbuck_core::study::{Contender, DeclaredBuild, PrometheusSpec, Reset, Study, TransactionChoice, Tuning, WorkloadSpec};
 use perbuck_core::units::Seed;
 use perbuck_database::dialect::{Dialect, Feature};
 use perbuck_database::registry::DriverAction;
@@ -71,6 +71,8 @@ pub struct Stage {
     pub machine: Vec<Observed>,
     /// What that machine is set to while trials run.
     pub tuning: Option<Tuning>,
+    /// Where samples of its servers' machines are.
+    pub prometheus: Option<PrometheusSpec>,
     /// What else its system tells of that machine.
     pub server_machine: Option<ServerMachine>,
     /// Where the program of that server comes from, as its guard found.
@@ -291,6 +293,7 @@ impl<D: Driver> BenchmarkAction for WithBenchmark<'_, D> {
             machine: Vec::new(),
             server_machine: None,
             tuning: None,
+            prometheus: contender.prometheus.clone(),
             program: Build::default(),
             lease_file: target.lease_file(),
             tables,

@@ -57,7 +57,7 @@ pub fn get(port: u16, path: &str, accept: &str) -> String {
 }
 
 /// A Prometheus server that scrapes every second.
-pub struct Prometheus(Running);
+pub struct Prometheus(pub Running);
 
 impl Prometheus {
     /// Scrapes these jobs and ports; `native` stores native histograms.

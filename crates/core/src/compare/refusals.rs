@@ -169,7 +169,7 @@ const FACTS_NAMED: usize = 6;
 type Machines = (&'static str, fn(&RunRecord) -> Vec<&MachineFacts>);
 const MACHINES: [Machines; 2] = [
     ("client", |r| r.clients().into_iter().filter_map(|client| client.facts.as_deref()).collect()),
-    ("server", |r| r.target.machine.iter().filter_map(|machine| machine.facts.as_deref()).collect()),
+    ("server", |r| r.target.machines.iter().filter_map(|machine| machine.facts.as_deref()).collect()),
 ];
 
 /// The facts in which the machines of two trials differ, machine by machine, in words. Facts that one of them does not tell differ in

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use crate::units::thousands;
 
 use super::{
-    DeclaredBuild, DeploySpec, Discount, Fee, Located, Node, Rate, ServerSpec, Traffic, TransactionChoice, Tuning, Volume,
+    DeclaredBuild, DeploySpec, Discount, Fee, Located, Node, PrometheusSpec, Rate, ServerSpec, Traffic, TransactionChoice,
+    Tuning, Volume,
 };
 
 /// One system under test.
@@ -29,6 +30,8 @@ pub struct Contender {
     pub server_settings: BTreeMap<String, Located<String>>,
     /// Settings of its server's machine that hold while its trials run.
     pub tuning: Option<Tuning>,
+    /// Where samples of its servers' machines are, in place of a process of perbuck there.
+    pub prometheus: Option<PrometheusSpec>,
     /// Where the program of its server comes from, as declared.
     pub build: Option<DeclaredBuild>,
     /// How its transactions work; what is not here is left to the server.

@@ -14,6 +14,7 @@ mod costs;
 mod decision;
 mod deploy;
 mod factor;
+mod prometheus;
 mod published;
 mod read;
 mod results_csv;
@@ -32,6 +33,7 @@ pub use self::attached::{Attached, contenders_of, files_named, targets_given, wi
 pub use self::build::DeclaredBuild;
 pub use self::client::{ClientSpec, Stands, WIDE_AREA_NS};
 pub use self::contender::Contender;
+pub use self::prometheus::PrometheusSpec;
 pub use self::server::{ConfigFile, ServerSpec, is_variable_name};
 pub use self::sweep::{NO_LIMIT_NS, Prewarm, Reset, Sweep};
 pub use self::transactions::TransactionChoice;

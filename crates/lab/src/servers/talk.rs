@@ -170,6 +170,6 @@ impl Looked {
 
     /// What a record holds of its machine, but for what that does in a trial.
     pub(super) fn server_machine(&self) -> ServerMachine {
-        ServerMachine { source: self.machine.source.clone(), facts: self.facts.clone(), samples: None }
+        ServerMachine { source: self.machine.source.clone(), facts: self.facts.clone(), ..ServerMachine::default() }
     }
 }

@@ -277,7 +277,7 @@ pub fn record(study: &Study, key: &TrialKey, position: u32) -> RunRecord {
             server_cpu_ns: None,
             server_throttled: None,
             tuned: Vec::new(),
-            machine: None,
+            machines: Vec::new(),
             page_memory_bytes: Some(4 << 30),
             work: None,
             observed: Vec::new(),

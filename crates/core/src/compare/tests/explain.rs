@@ -112,11 +112,14 @@ fn the_machines_of_servers_and_agents_are_told_apart() {
     let mut r = seen("x86", 1, 1000, 5100, Some(full(20)));
     r.host.shared_with_server = false;
     r.target.observed = vec![crate::run_record::Observed { vcpus: Some(2), ..Default::default() }];
-    r.target.machine = Some(ServerMachine { source: "ssh://db".into(), facts: None, samples: Some(full(95)) });
+    r.target.machines = vec![ServerMachine { source: "ssh://db".into(), samples: Some(full(95)), ..ServerMachine::default() }];
     let text = "all 2 processors of the server's machine worked 95 % of the time: the server 1.70, others, the kernel's interrupts \
                 among them, 0.20 of them";
     assert_eq!(said(&explained(&[&r], &TPS).unwrap()), [(BoundBy::Processors, text)]);
-    r.target.machine = None;
+    r.target.machines.push(ServerMachine { source: "db2".into(), samples: Some(full(99)), ..ServerMachine::default() });
+    let found = explained(&[&r], &TPS).unwrap();
+    assert!(found.bounds[1].text.starts_with("all 2 processors of the server's machine db2 worked 99 %"), "{found:?}");
+    r.target.machines.clear();
     r.agents = vec![AgentRecord { name: "load-1".into(), samples: Some(full(99)), ..AgentRecord::default() }];
     let text = "all 2 processors of the machine of agent load-1 worked 99 % of the time";
     assert_eq!(said(&explained(&[&r], &TPS).unwrap()), [(BoundBy::Processors, text)]);
