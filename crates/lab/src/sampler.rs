@@ -9,6 +9,7 @@ use perbuck_observe::{CpuTime, Withheld};
 
 use crate::flags;
 use crate::machine_sampler::MachineSampler;
+use crate::metering::{Metered, Metering};
 use crate::servers::Holder;
 
 /// The share of the window by which the edges of the server's CPU time may be late together; beyond it the time is not told.
@@ -19,6 +20,7 @@ pub(crate) struct Sampler<'a> {
     server: ServerClock,
     machine: Machine,
     samples: MachineSampler,
+    metering: Option<Metering>,
     /// What was wrong with the machine in the window.
     pub(crate) flags: Vec<Flag>,
     opened: (CpuTime, Option<CpuTime>),
@@ -62,10 +64,15 @@ impl ServerClock {
 
 impl<'a> Sampler<'a> {
     /// Before the window opens.
-    pub(crate) fn new(server: ServerClock, observer: &'a mut dyn Observer) -> Self {
+    pub(crate) fn new(server: ServerClock, metering: Option<Metering>, observer: &'a mut dyn Observer) -> Self {
         let (machine, samples, opened) = (Machine::now(), MachineSampler::new(), (CpuTime::default(), None));
-        let late = Duration::ZERO;
-        Self { server, machine, samples, flags: Vec::new(), opened, late, own: CpuTime::default(), server_ns: None, observer }
+        let (late, own) = (Duration::ZERO, CpuTime::default());
+        Self { server, machine, samples, metering, flags: Vec::new(), opened, late, own, server_ns: None, observer }
+    }
+
+    /// The servers' own metrics. Their connections are closed then.
+    pub(crate) fn metered(&mut self) -> Option<Metered> {
+        self.metering.take()?.finish()
     }
 
     /// The state of the client, with what the engine does not know of it.
@@ -118,6 +125,8 @@ impl Observer for Sampler<'_> {
     }
 
     fn opens(&mut self) {
+        // It reads on a thread of its own.
+        self.metering.iter().for_each(Metering::open);
         self.opened.0 = perbuck_observe::own_cpu();
         self.machine = Machine::now();
         self.samples.open();
@@ -132,6 +141,7 @@ impl Observer for Sampler<'_> {
     }
 
     fn closes(&mut self) {
+        self.metering.iter().for_each(Metering::close);
         self.samples.close();
         self.own = perbuck_observe::own_cpu().minus(self.opened.0);
         self.flags = Machine::now().flags_since(&self.machine);

@@ -12,6 +12,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use perbuck_load::driver::{DataSize, Driver, ServerWork, SessionId, Settling, TargetFacts};
 use perbuck_load::error::DriverError;
+use perbuck_load::meter::Meter;
 use perbuck_load::preflight::HostFacts;
 
 use perbuck_database::address::TargetProblem;
@@ -29,6 +30,7 @@ mod errors;
 mod facts;
 mod infile;
 mod literals;
+mod meter;
 mod preflight;
 mod session;
 mod settings;
@@ -158,6 +160,10 @@ impl Driver for MysqlDriver {
 
     async fn counters(&self) -> Result<BTreeMap<String, i64>, DriverError> {
         on_a_session(self, facts::counters).await
+    }
+
+    async fn meter(&self, connections: u32) -> Result<Option<Box<dyn Meter>>, DriverError> {
+        meter::open(self, connections).await
     }
 
     async fn settling(&self) -> Result<Option<Settling>, DriverError> {
