@@ -38,6 +38,7 @@ pub(super) fn section(all: &Context<'_>) -> Vec<Block> {
             }
         }
     }
+    let each = each(all);
     let mut out = Vec::new();
     if !table.rows.is_empty() {
         out.extend([Block::List(sentences), Block::Table(table), paragraph(PARTS)]);
@@ -45,7 +46,49 @@ pub(super) fn section(all: &Context<'_>) -> Vec<Block> {
     if !limits.rows.is_empty() {
         out.push(Block::Table(limits));
     }
+    if !each.rows.is_empty() {
+        out.push(Block::Table(each));
+    }
     out
+}
+
+/// What the servers did for each unit of work, at the point with most throughput of each contender.
+fn each(all: &Context<'_>) -> Table {
+    let points: Vec<(&WorkloadResult, &PointResult)> = all
+        .measured()
+        .into_iter()
+        .flat_map(|w| w.contenders.iter().filter_map(move |c| Some((w, best(w, &c.contender)?))))
+        .filter(|(_, p)| p.explained.as_ref().is_some_and(|e| !e.each.is_empty()))
+        .collect();
+    let told = |p: &PointResult, what: &str| {
+        let each = p.explained.as_ref()?.each.iter().find(|each| each.what == what)?;
+        Some(significant(each.count))
+    };
+    let mut heads: Vec<&str> = Vec::new();
+    for each in points.iter().flat_map(|(_, p)| p.explained.iter().flat_map(|e| &e.each)) {
+        if !heads.contains(&each.what.as_str()) {
+            heads.push(&each.what);
+        }
+    }
+    let columns: String = heads.iter().map(|head| format!(" | #{}", clean(head))).collect();
+    let mut table = Table::new(
+        "What the servers did for each unit of work, by their own counters",
+        &format!("Workload | Contender | {}{columns}", all.words().head),
+    );
+    for (w, p) in &points {
+        let names = [clean(&w.workload), all.label(&p.contender), thousands(p.level.into())];
+        table.add(names.into_iter().chain(heads.iter().map(|head| told(p, head).unwrap_or_else(|| "0".to_owned()))));
+    }
+    table
+}
+
+/// Three digits at most.
+fn significant(count: f64) -> String {
+    match count {
+        n if n >= 100.0 => thousands(n.round() as u64),
+        n if n >= 1.0 => fixed(n, 1),
+        n => fixed(n, 3),
+    }
 }
 
 fn times(factor: f64) -> String {
@@ -72,10 +115,15 @@ fn sentence(all: &Context<'_>, w: &WorkloadResult, c: &ContenderResult, why: &De
     format!("{label} does {ratio} the throughput of {base} on {}{verdict}: {}.", clean(&w.workload), list(&parts))
 }
 
+/// The point of a contender with most throughput.
+fn best<'w>(w: &'w WorkloadResult, contender: &str) -> Option<&'w PointResult> {
+    let mine = w.points.iter().filter(|p| p.contender == contender);
+    mine.max_by(|a, b| a.mean.unwrap_or(0.0).total_cmp(&b.mean.unwrap_or(0.0)).then(b.level.cmp(&a.level)))
+}
+
 /// What bound a contender at its point with most throughput; `None` where nothing bound it and its server's work is not told.
 fn bounds<'w>(w: &'w WorkloadResult, contender: &str) -> Option<(&'w PointResult, String)> {
-    let mine = w.points.iter().filter(|p| p.contender == contender);
-    let best = mine.max_by(|a, b| a.mean.unwrap_or(0.0).total_cmp(&b.mean.unwrap_or(0.0)).then(b.level.cmp(&a.level)))?;
+    let best = best(w, contender)?;
     let explained = best.explained.as_ref()?;
     let texts: Vec<String> = explained.bounds.iter().map(|bound| clean(&bound.text)).collect();
     if !texts.is_empty() {
