@@ -79,7 +79,7 @@ const CHOSEN: [Chosen; 3] = [
     },
     Chosen {
         kind: "pd",
-        counters: &[("process_cpu_seconds_total", ""), ("pd_schedule_operators_count", "event")],
+        counters: &[("pd_schedule_operators_count", "event"), ("process_cpu_seconds_total", "")],
         histograms: &[("etcd_disk_wal_fsync_duration_seconds", ""), ("pd_server_handle_tso_duration_seconds", "")],
         gauges: &[("pd_tso_role", ""), ("process_resident_memory_bytes", "")],
     },

@@ -2,6 +2,8 @@
 //! waits of performance_schema. Those of a TiDB cluster are at its status ports.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use perbuck_load::driver::{Driver as _, Session, SessionId};
 use perbuck_load::error::DriverError;
@@ -51,13 +53,16 @@ struct SqlMeter {
     /// Whether the waits are read, too.
     waits: bool,
     not_told: BTreeMap<String, String>,
+    /// The driver's count of SELECTs for metrics.
+    selects: Arc<AtomicU64>,
 }
 
 /// Opens the sessions. Hosts may be names of one server, which counts once.
 pub(crate) async fn open(driver: &MysqlDriver, connections: u32) -> Result<Option<Box<dyn Meter>>, DriverError> {
     let names = format!("{COUNTERS} {GAUGES}").replace(' ', "','");
     let status = format!("SHOW GLOBAL STATUS WHERE Variable_name IN ('{names}')");
-    let mut meter = SqlMeter { sessions: Vec::new(), status, waits: true, not_told: BTreeMap::new() };
+    let (not_told, selects) = (BTreeMap::new(), Arc::clone(&driver.metered));
+    let mut meter = SqlMeter { sessions: Vec::new(), status, waits: true, not_told, selects };
     let mut known = Vec::new();
     let hosts = driver.hosts().len() as u32;
     for host in 0..hosts {
@@ -83,7 +88,7 @@ pub(crate) async fn open(driver: &MysqlDriver, connections: u32) -> Result<Optio
             return Ok(Some(Box::new(meter)));
         }
         let Some(session) = meter.sessions.last_mut() else { continue };
-        if let Some(why) = no_waits(session, &variables).await? {
+        if let Some(why) = no_waits(session, &variables, &meter.selects).await? {
             meter.waits = false;
             meter.not_told.insert(SCHEMA.to_owned(), why);
         }
@@ -103,9 +108,16 @@ fn no_room(status: &BTreeMap<String, String>, variables: &BTreeMap<String, Strin
 }
 
 /// Why the waits of a server are not told.
-async fn no_waits(session: &mut MysqlSession, variables: &BTreeMap<String, String>) -> Result<Option<String>, DriverError> {
+async fn no_waits(
+    session: &mut MysqlSession,
+    variables: &BTreeMap<String, String>,
+    selects: &AtomicU64,
+) -> Result<Option<String>, DriverError> {
     match variables.get(SCHEMA).map(String::as_str) {
-        Some("ON") => Ok(crate::cluster::allowed(session, WAITS).await?.err()),
+        Some("ON") => {
+            selects.fetch_add(1, Ordering::Relaxed);
+            Ok(crate::cluster::allowed(session, WAITS).await?.err())
+        }
         Some(_) => Ok(Some("it is off on the server".to_owned())),
         None => Ok(Some("the server has none".to_owned())),
     }
@@ -119,6 +131,7 @@ impl SqlMeter {
             sum.add(status_reading(&status));
             if self.waits {
                 let mut rows = Rows::default();
+                self.selects.fetch_add(1, Ordering::Relaxed);
                 session.query(WAITS, &mut rows).await?;
                 sum.add(waits(&rows)?);
             }
