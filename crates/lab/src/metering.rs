@@ -14,10 +14,12 @@ use perbuck_load::meter::{Meter, Reading};
 use perbuck_load::watch::within;
 
 use crate::sidecar;
-use crate::steps::{Steps, growth};
+use crate::steps::{FIRST, Steps, growth};
 
 /// How long opening the connections, or one reading, may take.
 const LIMIT: Duration = Duration::from_secs(5);
+/// How far readings are apart.
+const SECOND: Duration = Duration::from_secs(1);
 /// Series of one family that are kept, those that grew most. Servers have hundreds of waits, and most of them do not matter.
 const MOST_OF_A_FAMILY: usize = 64;
 /// What is said where all of it is not told.
@@ -128,7 +130,7 @@ impl Seen {
             // Nothing else runs on this loop, so its thread may wait.
             let order = match opened {
                 None => orders.recv().map_err(|_| RecvTimeoutError::Disconnected),
-                Some(_) => orders.recv_timeout(self.steps.step()),
+                Some(at) => orders.recv_timeout(until_next(at.elapsed(), self.steps.step())),
             };
             match (order, opened) {
                 (Ok(Order::Open(at)), _) => {
@@ -215,6 +217,13 @@ impl Seen {
     }
 }
 
+/// How long it is until the next whole second after the opening, or until the second that ends the next longer step.
+fn until_next(since_opening: Duration, step: Duration) -> Duration {
+    let period = SECOND * (step.as_millis() / FIRST.as_millis()).max(1) as u32;
+    let passed = since_opening.as_nanos() / period.as_nanos();
+    (period * (passed as u32 + 1)).saturating_sub(since_opening)
+}
+
 /// Of each family at most [`MOST_OF_A_FAMILY`], in the order of their names.
 fn most<T>(mut all: Vec<T>, name: impl Fn(&T) -> &str, size: impl Fn(&T) -> f64) -> Vec<T> {
     all.sort_by(|a, b| size(b).total_cmp(&size(a)).then_with(|| name(a).cmp(name(b))));
@@ -290,6 +299,12 @@ mod tests {
         let series = ServerSeries::from_json(&text).unwrap();
         assert_eq!(series.counters, [CounterSeries { name: "c_total".into(), first: 11.0, values: Values(vec![1.0]) }]);
         assert_eq!((series.growth(), series.means()), (metrics.growth, metrics.means));
+    }
+
+    #[test]
+    fn readings_are_at_whole_seconds_and_none_is_made_up_for() {
+        let next = |ms, steps| until_next(Duration::from_millis(ms), FIRST * steps).as_millis();
+        assert_eq!([next(3, 1), next(1000, 1), next(3999, 1), next(3999, 2), next(4001, 4)], [997, 1000, 1, 1, 3999]);
     }
 
     #[test]

@@ -8,14 +8,11 @@ const LOCKED: f64 = 0.2;
 /// The share of the connections' time for which the log, or a file, was waited for.
 const IO_WAITING: f64 = 0.5;
 
-/// What is counted for each unit of work, and its counters: of every database those that it has, added up.
+/// What is counted for each unit of work, and its families of counters: of every database those that it has, added up.
 const EACH: [(&str, &[&str]); 8] = [
     ("pages read", &["mysql_global_status_innodb_pages_read", "pg_stat_database_blks_read"]),
     ("writes to files", &["mysql_global_status_innodb_data_writes", "pg_stat_io_writes"]),
-    (
-        "flushes of the log",
-        &["mysql_global_status_innodb_os_log_fsyncs", "pg_stat_wal_sync", "pg_stat_io_fsyncs{object=\"wal\"}"],
-    ),
+    ("flushes to disk", &["mysql_global_status_innodb_data_fsyncs", "pg_stat_wal_sync", "pg_stat_io_fsyncs"]),
     ("bytes of log", &["mysql_global_status_innodb_os_log_written", "pg_stat_wal_bytes"]),
     ("waits for row locks", &["mysql_global_status_innodb_row_lock_waits"]),
     ("temporary files", &["mysql_global_status_created_tmp_disk_tables", "pg_stat_database_temp_files"]),
@@ -47,10 +44,10 @@ impl<'r> Metered<'r> {
         self.all.iter().map(|(r, m)| seconds(m) * f64::from(r.load.connections)).sum()
     }
 
-    /// By how much counters grew, all together: those of that name, or of that family with that label.
-    fn growth(&self, wanted: &str) -> f64 {
+    /// By how much the counters of a family grew, all together.
+    fn growth(&self, family: &str) -> f64 {
         let grown = self.all.iter().flat_map(|(_, m)| &m.growth);
-        grown.filter(|(name, _)| is_of(name, wanted)).map(|(_, value)| value).sum()
+        grown.filter(|(name, _)| name.split('{').next() == Some(family)).map(|(_, value)| value).sum()
     }
 
     /// For how long connections were seen in such a state, in seconds.
@@ -99,11 +96,4 @@ impl<'r> Metered<'r> {
 
 fn seconds(metrics: &ServerMetrics) -> f64 {
     f64::from(metrics.to_ms.saturating_sub(metrics.from_ms)) / 1e3
-}
-
-/// Whether a name is that of a family, with this label if there is one.
-fn is_of(name: &str, wanted: &str) -> bool {
-    let (family, label) = wanted.split_once('{').unwrap_or((wanted, ""));
-    let (of, labels) = name.split_once('{').unwrap_or((name, ""));
-    of == family && labels.contains(label.trim_end_matches('}'))
 }
