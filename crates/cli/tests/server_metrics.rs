@@ -88,10 +88,11 @@ fn mariadb_counted_what_the_record_says_of_the_window() {
             metrics.growth.get(&format!("mysql_global_status_commands_total{{command=\"{name}\"}}")).copied().unwrap_or(0.0)
                 as u64
         };
-        let seen = ["select", "insert", "update", "delete", "begin", "commit", "rollback"].map(command);
-        let sent =
-            [counted.select, counted.insert, counted.update, counted.delete, counted.begin, counted.commit, counted.rollback];
+        let seen = ["select", "insert", "delete", "begin", "commit", "rollback"].map(command);
+        let sent = [counted.select, counted.insert, counted.delete, counted.begin, counted.commit, counted.rollback];
         assert_eq!(seen, sent, "{metrics:#?}");
+        // perbuck updates its lease now and then.
+        assert!((counted.update..=counted.update + 3).contains(&command("update")), "{metrics:#?}");
         assert_eq!(command("commit"), 8, "two a second for four seconds");
         assert!(metrics.means["mysql_global_status_threads_connected"] >= 2.0, "its own and some of four: {:?}", metrics.means);
         // It is off unless the server is told otherwise.
@@ -123,9 +124,16 @@ fn postgresql_counted_what_the_record_says_of_the_window() {
         };
         ["pg_stat_bgwriter", "pg_stat_wal"].into_iter().flat_map(view).collect()
     };
+    // What the server vacuums by itself is work of others.
+    let vacuum = |word: &str| {
+        postgres.admin_sql(&format!("ALTER SYSTEM SET autovacuum = {word}"));
+        postgres.admin_sql("SELECT pg_reload_conf()");
+    };
+    vacuum("off");
     let before = views();
     desk.good(&["run", "s.toml"]);
     let after = views();
+    vacuum("on");
     let records = desk.records("results/s");
     let series: Vec<ServerSeries> = records.iter().map(|record| metered(&desk, record).1).collect();
     assert!(encloses(&before, &after, &series) >= 2);
@@ -139,8 +147,8 @@ fn postgresql_counted_what_the_record_says_of_the_window() {
             Some(ServerWork::Transactions { all, own }) => (all, own),
             ref other => panic!("{other:?}"),
         };
-        // The server vacuums by itself now and then. The readings alone are fifteen transactions or more.
-        assert!(all - own < 15, "what reads the metrics is not another client: {all} {own}");
+        // The readings alone are ten transactions or more.
+        assert!(all.abs_diff(own) < 5, "what reads the metrics is not another client: {all} {own}");
     }
 }
 
