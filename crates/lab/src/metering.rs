@@ -97,7 +97,7 @@ impl Metering {
             Some((ServerMetrics { not_told, ..ServerMetrics::default() }, None))
         };
         let Some(thread) = thread else { return untold("the system gave no thread for reading them") };
-        thread.join().map_or_else(|_| untold("the thread that reads them failed"), |seen| seen.record())
+        thread.join().map_or_else(|_| untold("the thread that reads them failed"), Seen::record)
     }
 }
 

@@ -394,11 +394,6 @@ fn target_record(
         server_counters,
         server_cpu_ns,
         page_memory_bytes: facts.page_memory_bytes,
-        work: None,
-        observed: Vec::new(),
-        build: None,
-        distance: None,
-        deployed: None,
-        metrics: None,
+        ..TargetRecord::default()
     }
 }

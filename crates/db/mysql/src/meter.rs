@@ -239,7 +239,7 @@ mod tests {
     fn a_session_for_metrics_takes_no_connection_of_the_load() {
         let of = |name: &str, value: u32| BTreeMap::from([(name.to_owned(), value.to_string())]);
         let why = |most, connected, needs| no_room(&of("Threads_connected", connected), &of("max_connections", most), needs);
-        // Its own session is connected, and one of somebody else.
+        // Its own session is connected, and one of another program.
         assert_eq!(why(10, 2, 8), None);
         assert!(why(10, 2, 9).unwrap().contains("10 connections"));
         assert_eq!(no_room(&BTreeMap::new(), &BTreeMap::new(), 9), None);
