@@ -11,6 +11,7 @@ mod flag;
 mod imported;
 mod machine;
 mod measured;
+mod metrics;
 mod observed;
 mod processors;
 mod series;
@@ -45,6 +46,7 @@ pub use measured::{
     ErrorRecord, Gap, Health, HistogramRecord, Interval, Measured, NetworkRecord, OpenLoop, PhaseRecord, StatementCounts,
     TransactionRecord, WindowEdges, WorkerHealth,
 };
+pub use metrics::{CounterSeries, SERIES_SCHEMA, ServerMetrics, ServerSeries, micro};
 pub(crate) use observed::machine_text;
 pub use observed::{Observed, arch};
 pub use processors::{MachineSamples, Percents, ProcessorTime, SERVERS, ServerMachine};
@@ -232,6 +234,10 @@ pub struct TargetRecord {
     /// What ran on its Kubernetes cluster before the trial; absent where perbuck deployed none, and in records of older versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deployed: Option<Deployed>,
+    /// What its servers counted of themselves in the measured window; absent where they have no such metrics, and in records of older
+    /// versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub metrics: Option<ServerMetrics>,
 }
 
 /// The machine that ran perbuck.

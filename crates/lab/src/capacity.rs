@@ -262,7 +262,7 @@ impl Searches<'_> {
         let head = format!("{} · {} · {rate}/s · trial {}", hunt.contender, hunt.workload, probe.repeat);
         self.progress.passing(&head);
         let mut repeats = 0;
-        let record = loop {
+        let trial = loop {
             let task = session.ready((hunt.stage, &block), &key, hunt.spec(probe), hunt.trials, self.progress)?;
             let shown = &mut |interval: &Interval| self.progress.passing(&format!("{head} · {}", second_text(interval)));
             let ran = session.run(hunt.stage, task, &mut Seconds(shown));
@@ -276,9 +276,9 @@ impl Searches<'_> {
             }
         };
         self.store.still_there()?;
-        let seen = hunt.take(&record, probe)?;
+        let seen = hunt.take(&trial, probe)?;
         session.note_end(hunt.stage, &block)?;
-        self.progress.line(&format!("{head}: {}", show::outcome(&hunt.rule, &seen, &record)));
+        self.progress.line(&format!("{head}: {}", show::outcome(&hunt.rule, &seen, &trial.record)));
         Ok(())
     }
 

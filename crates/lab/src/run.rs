@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use perbuck_core::plan::TrialKey;
-use perbuck_core::run_record::{Flag, Interval, RunRecord};
+use perbuck_core::run_record::{Flag, Interval};
 use perbuck_core::study::Study;
 use perbuck_load::stop::StopToken;
 
@@ -24,6 +24,7 @@ use crate::progress::{Done, Progress, clock_text, second_text};
 use crate::rest;
 use crate::servers::{self, Servers};
 use crate::session::Session;
+use crate::sidecar::Trial;
 use crate::stage::{self, AskPassword};
 use crate::store::Store;
 use crate::trial::{self, Context};
@@ -219,15 +220,15 @@ impl Run<'_> {
                 Next::End => break,
             }
             self.store.still_there()?;
-            let record = match self.counting(session, (stage, &block), key, *position)? {
-                Ok(record) => record,
+            let Trial { record, series } = match self.counting(session, (stage, &block), key, *position)? {
+                Ok(trial) => trial,
                 Err(given_up) => {
                     failure.get_or_insert(given_up);
                     self.left.less(planned);
                     continue;
                 }
             };
-            self.store.write(&record)?;
+            self.store.write(&record, series.as_deref())?;
             self.looks.saw(&record);
             session.note_end(stage, &block)?;
             self.time.trial_took(planned, began.elapsed());
@@ -253,7 +254,7 @@ impl Run<'_> {
         stage: (usize, &str),
         key: &TrialKey,
         position: usize,
-    ) -> Result<Result<RunRecord, LabError>, LabError> {
+    ) -> Result<Result<Trial, LabError>, LabError> {
         let mut repeats = 0;
         loop {
             let given_up = match (self.trial(session, stage, key, position), session.context.fleet) {
@@ -268,9 +269,9 @@ impl Run<'_> {
                     lost
                 }
                 (trial, _) => {
-                    let record = trial?;
-                    let Some(why) = record.void_reason() else { return Ok(Ok(record)) };
-                    let aside = void::set_aside(self.store, &record, &why)?;
+                    let trial = trial?;
+                    let Some(why) = trial.record.void_reason() else { return Ok(Ok(trial)) };
+                    let aside = void::set_aside(self.store, &trial, &why)?;
                     self.progress.alert(&format!("{}: void, because {}; kept as {aside}", key.title(), why.text()));
                     void::given_up(key, &why)
                 }
@@ -289,7 +290,7 @@ impl Run<'_> {
         stage: (usize, &str),
         key: &TrialKey,
         position: usize,
-    ) -> Result<RunRecord, LabError> {
+    ) -> Result<Trial, LabError> {
         let study = session.context.study;
         let task = session.ready(stage, key, trial::spec(study, key), position, self.progress)?;
         let Self { progress, live, time, left, of, began: run_began, .. } = self;
@@ -311,11 +312,11 @@ impl Run<'_> {
         // What loads and checks took belongs to no trial.
         live.cpu();
         let mut watched = Watched { key, position: position + 1, applies_load, live, shown };
-        let record = session.run(stage.0, task, &mut watched)?;
-        let metric = study.metric_of(&key.workload);
+        let trial = session.run(stage.0, task, &mut watched)?;
+        let (record, metric) = (&trial.record, study.metric_of(&key.workload));
         let flags: String = record.flags.iter().map(|flag| self.flag_text(flag)).collect();
         self.progress.line(&format!("{head}: {} {}{flags}", value(record.metric(metric)), metric.label));
-        Ok(record)
+        Ok(trial)
     }
 
     /// A flag at the end of its trial's line: the first of its sort in words, the others by name.

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::flags;
 use crate::machine_sampler::MachineSampler;
+use crate::metering::{Metered, Metering};
 use crate::servers::Holder;
 
 /// The share of the window by which the edges of the server's CPU time may be late together; beyond it the time is not told.
@@ -21,6 +22,7 @@ pub(crate) struct Sampler<'a> {
     server: ServerClock,
     machine: Machine,
     samples: MachineSampler,
+    metering: Option<Metering>,
     /// What was wrong with the machine in the window.
     pub(crate) flags: Vec<Flag>,
     opened: (CpuTime, Option<ServerSeen>),
@@ -79,12 +81,13 @@ impl ServerClock {
 
 impl<'a> Sampler<'a> {
     /// Before the window opens.
-    pub(crate) fn new(server: ServerClock, observer: &'a mut dyn Observer) -> Self {
+    pub(crate) fn new(server: ServerClock, metering: Option<Metering>, observer: &'a mut dyn Observer) -> Self {
         let (machine, samples, opened) = (Machine::now(), MachineSampler::new(), (CpuTime::default(), None));
         Self {
             server,
             machine,
             samples,
+            metering,
             flags: Vec::new(),
             opened,
             late: Duration::ZERO,
@@ -95,6 +98,11 @@ impl<'a> Sampler<'a> {
             server_samples: None,
             observer,
         }
+    }
+
+    /// The servers' own metrics. Their connections are closed then.
+    pub(crate) fn metered(&mut self) -> Option<Metered> {
+        self.metering.take()?.finish()
     }
 
     /// What the machine of this process did in the window.
@@ -151,6 +159,8 @@ impl Observer for Sampler<'_> {
     }
 
     fn opens(&mut self) {
+        // It reads on a thread of its own.
+        self.metering.iter().for_each(Metering::open);
         self.opened.0 = perbuck_observe::own_cpu();
         self.machine = Machine::now();
         self.samples.open();
@@ -172,6 +182,7 @@ impl Observer for Sampler<'_> {
     }
 
     fn closes(&mut self) {
+        self.metering.iter().for_each(Metering::close);
         self.samples.close();
         self.own = perbuck_observe::own_cpu().minus(self.opened.0);
         let machine = Machine::now();

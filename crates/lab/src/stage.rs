@@ -26,6 +26,7 @@ use perbuck_workloads::{Benchmark, BenchmarkAction, Benchmarks, Plan};
 
 use crate::data::{self, DataState, Notes};
 use crate::error::LabError;
+use crate::metering::Metering;
 use crate::registry;
 use crate::servers::Holder;
 
@@ -153,6 +154,8 @@ pub trait Server: HostCheck + Send + Sync {
     fn facts(&self) -> Result<TargetFacts, LabError>;
     /// The server's own counters.
     fn counters(&self) -> Result<BTreeMap<String, i64>, LabError>;
+    /// Starts to read the servers' own metrics, for a trial of so many connections.
+    fn meter(&self, connections: u32) -> Metering;
     /// How far the servers are from rest after a load; `None` where they never tell.
     fn settling(&self) -> Result<Option<Settling>, LabError>;
     /// What these tables take on the servers.

@@ -44,10 +44,6 @@ pub(super) fn target_record(
         tuned: side.tuned,
         machines: side.machines,
         page_memory_bytes: facts.page_memory_bytes,
-        work: None,
-        observed: Vec::new(),
-        build: None,
-        distance: None,
-        deployed: None,
+        ..TargetRecord::default()
     }
 }

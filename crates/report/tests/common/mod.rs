@@ -284,6 +284,7 @@ pub fn record(study: &Study, key: &TrialKey, position: u32) -> RunRecord {
             build: None,
             distance: None,
             deployed: None,
+            metrics: None,
         },
         host: host(),
         measured: Measured {
