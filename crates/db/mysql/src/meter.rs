@@ -53,7 +53,7 @@ struct SqlMeter {
     /// Whether the waits are read, too.
     waits: bool,
     not_told: BTreeMap<String, String>,
-    /// The driver's count of SELECTs for metrics.
+    /// The driver's count of SELECTs for metrics on the first server.
     selects: Arc<AtomicU64>,
 }
 
@@ -87,8 +87,9 @@ pub(crate) async fn open(driver: &MysqlDriver, connections: u32) -> Result<Optio
             meter.not_told.insert("metrics".to_owned(), why);
             return Ok(Some(Box::new(meter)));
         }
+        let is_first = meter.sessions.len() == 1;
         let Some(session) = meter.sessions.last_mut() else { continue };
-        if let Some(why) = no_waits(session, &variables, &meter.selects).await? {
+        if let Some(why) = no_waits(session, &variables, &meter.selects, is_first).await? {
             meter.waits = false;
             meter.not_told.insert(SCHEMA.to_owned(), why);
         }
@@ -112,10 +113,11 @@ async fn no_waits(
     session: &mut MysqlSession,
     variables: &BTreeMap<String, String>,
     selects: &AtomicU64,
+    is_first: bool,
 ) -> Result<Option<String>, DriverError> {
     match variables.get(SCHEMA).map(String::as_str) {
         Some("ON") => {
-            selects.fetch_add(1, Ordering::Relaxed);
+            selects.fetch_add(u64::from(is_first), Ordering::Relaxed);
             Ok(crate::cluster::allowed(session, WAITS).await?.err())
         }
         Some(_) => Ok(Some("it is off on the server".to_owned())),
@@ -126,12 +128,13 @@ async fn no_waits(
 impl SqlMeter {
     async fn readings(&mut self) -> Result<Reading, DriverError> {
         let mut sum = Reading::default();
-        for session in &mut self.sessions {
+        for (number, session) in self.sessions.iter_mut().enumerate() {
             let status = pairs(session, &self.status).await?;
             sum.add(status_reading(&status));
             if self.waits {
                 let mut rows = Rows::default();
-                self.selects.fetch_add(1, Ordering::Relaxed);
+                // The counters of a record are those of the first server.
+                self.selects.fetch_add(u64::from(number == 0), Ordering::Relaxed);
                 session.query(WAITS, &mut rows).await?;
                 sum.add(waits(&rows)?);
             }
