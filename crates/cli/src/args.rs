@@ -7,6 +7,7 @@ mod evaluation;
 pub(crate) mod fleet;
 mod form;
 mod machine;
+mod metrics;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -96,6 +97,8 @@ pub(crate) enum Command {
     },
     /// Read logs of sysbench, go-tpc, YCSB, HammerDB, pgbench and BenchBase as trials of a study
     Import(crate::commands::import::ImportArguments),
+    /// Print a Grafana dashboard for what `perbuck run --metrics` and `perbuck serve` export
+    Dashboard,
     /// Compare the contenders of a results folder
     Compare(CompareArguments),
     /// Write the report of a results folder as HTML and Markdown
@@ -339,6 +342,8 @@ pub(crate) struct RunArguments {
     pub(crate) fleet: fleet::FleetArguments,
     #[command(flatten)]
     pub(crate) spending: deploy::SpendingArguments,
+    #[command(flatten)]
+    pub(crate) metrics: metrics::MetricsArguments,
 }
 
 #[derive(Debug, Args)]

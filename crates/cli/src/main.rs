@@ -56,6 +56,7 @@ fn main() -> ExitCode {
         Command::Capacity(a) => commands::capacity(a),
         Command::Import(a) => commands::import::run(a),
         Command::Sysbench { .. } | Command::Tpcc { .. } | Command::Ycsb { .. } => Err(not_of_replacements()),
+        Command::Dashboard => commands::dashboard(),
         Command::Compare(a) => commands::compare(a),
         Command::Report(a) => commands::report(a),
         Command::Serve(a) => commands::serve(a),

@@ -51,6 +51,7 @@ const NOT_RUN: &[(&str, &str, &str)] = &[
     ("docs/lease.md", "perbuck run second.toml", "a second perbuck at the same time; other_load.rs does it"),
     ("docs/method/errors.md", "perbuck run study.toml", "another program on the server; other_load.rs does it"),
     ("docs/terminal.md", "perbuck run study.toml", "shows a bar on a terminal; terminal.rs does it"),
+    ("docs/prometheus.md", "", "servers that run on; prometheus.rs does it"),
     ("docs/reliability.md", "dev/faults", "the campaign; dev/test runs a part of it"),
     (
         "docs/exit-codes.md",

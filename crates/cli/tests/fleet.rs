@@ -17,6 +17,7 @@ use common::maria::{Maria, study};
 use common::{Desk, Ended, ended, signal, wait_until};
 use perbuck_core::run_record::{Flag, RunRecord, ServerWork, starts_apart_ns};
 use perbuck_lab::fleet::{AgentOptions, Build, Token, serve};
+use perbuck_lab::live::{Counts, Event, Line};
 use perbuck_lab::progress::Quiet;
 use perbuck_lab::registry::Registry;
 use perbuck_load::stop::StopToken;
@@ -47,6 +48,25 @@ fn disturbed(desk: &Desk, agents: &str, disturb: impl FnOnce()) -> Ended {
     ended(child.wait_with_output().unwrap())
 }
 
+/// Seconds of all agents, and what they reported too late for a second, are what the records have. Of their CPU time nothing is known
+/// before the end.
+fn the_live_file_counts_the_same(desk: &Desk, records: &[RunRecord]) {
+    let text = desk.read("results/s/live.jsonl");
+    let lines = text.lines().map(|line| serde_json::from_str::<Line>(line).unwrap());
+    let counts = lines.filter_map(|line| match line.event {
+        Event::Second { counts, .. } => counts,
+        Event::Rest { counts, .. } => Some(counts),
+        _ => None,
+    });
+    let counts: Vec<Counts> = counts.collect();
+    assert!(counts.iter().all(|c| c.client.is_none() && c.latency.count == c.transactions));
+    let intervals = records.iter().flat_map(|r| &r.intervals);
+    let wanted = intervals.fold([0; 3], |[t, s, e], i| [t + i.transactions, s + i.statements, e + i.errors]);
+    let sums = |c: &Counts| [c.transactions, c.statements, c.errors.values().sum::<u64>()];
+    let seen = counts.iter().map(sums).fold([0; 3], |[t, s, e], c| [t + c[0], s + c[1], e + c[2]]);
+    assert_eq!(seen, wanted);
+}
+
 #[test]
 fn four_agents_count_what_the_server_counts_and_start_together() {
     let mut desk = Desk::new();
@@ -57,6 +77,7 @@ fn four_agents_count_what_the_server_counts_and_start_together() {
     assert_eq!(done.code, Some(0), "{done:#?}");
     let found = records(&desk);
     assert_eq!(found.len(), 2);
+    the_live_file_counts_the_same(&desk, &found);
     for record in found {
         let agents = &record.agents;
         assert_eq!(agents.iter().map(|a| a.connections).collect::<Vec<_>>(), [2; 4]);

@@ -58,7 +58,7 @@ fn a_study_runs_on_two_hosts_and_its_records_say_where() {
         // A slow machine tells it too late.
         assert!(record.target.server_cpu_ns.is_none_or(|ns| ns > 0 && ns < 8_000_000_000), "{:?}", record.target.server_cpu_ns);
         assert!(record.target.build.as_ref().is_some_and(|build| *build != Default::default()));
-        let machine = record.target.machine.as_ref().unwrap();
+        let [machine] = &record.target.machines[..] else { panic!("{record:?}") };
         let (facts, samples) = (machine.facts.as_ref().unwrap(), machine.samples.as_ref().unwrap());
         assert!(machine.source == hosts.names[number] && facts.kernel.release.is_some(), "{machine:?}");
         assert!(samples.steps_ms.last().is_some_and(|ms| (1500..10_000).contains(ms)), "{samples:?}");
@@ -66,6 +66,8 @@ fn a_study_runs_on_two_hosts_and_its_records_say_where() {
         assert!(switches.sum() > 0.0 && !samples.processors.is_empty(), "{samples:?}");
         assert!(!record.host.shared_with_server && !record.target.address.contains("127.0.0.1"), "{}", record.target.address);
     }
+    let examined = desk.good(&["doctor", "--host", &hosts.names[1], "--json"]);
+    assert!(serde_json::from_str::<Vec<serde_json::Value>>(&examined.out).is_ok(), "{examined:#?}");
     let folder = format!("its data in {}:/tmp/perbuck-server-", hosts.names[0]);
     assert!(ran.err.contains(&folder), "{folder}: {}", ran.err);
     hosts.nothing_is_left("after a run");

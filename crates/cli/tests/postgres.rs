@@ -102,9 +102,9 @@ fn errors_are_counted_and_nothing_is_committed_by_half() {
     // A transaction deletes a row and inserts it again.
     assert_eq!(postgres.sql("SELECT COUNT(*), COUNT(DISTINCT id) FROM sbtest1").trim(), "100\t100");
     // What the server counted: the start of each connection is a transaction, and so are the four statements that it prepares before
-    // the start, and the few questions around the load.
+    // the start, the few questions around the load, and the readings of its metrics: three a second.
     let (commits, deadlocks) = (counters["xact_commit"] as u64, counters["deadlocks"] as u64);
-    assert!(commits >= whole.commit && commits <= whole.commit + 32 * 5 + 20, "{whole:?} {counters:?}");
+    assert!(commits >= whole.commit && commits <= whole.commit + 32 * 5 + 60, "{whole:?} {counters:?}");
     assert_eq!(deadlocks, record.errors["sqlstate 40P01"].count, "{counters:?}");
     let errors: u64 = record.errors.values().map(|e| e.count).sum();
     assert_eq!(counters["xact_rollback"] as u64, errors, "{counters:?} {:?}", record.errors);

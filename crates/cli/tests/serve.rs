@@ -104,6 +104,17 @@ fn studies_trials_reports_and_comparisons_are_shown() {
     let (_, published) = server.get("/studies?old=small&new=tidb-eks-arm-2021-published");
     assert!(published.contains("One of these studies is not there"), "{published}");
     assert!(server.get("/live.json?study=small").1.contains("\"state\":\"ended\""));
+    let metrics = server.get("/metrics").1;
+    for line in [
+        "Content-Type: text/plain; version=0.0.4; charset=utf-8\r\n",
+        "\nperbuck_study_trials_planned{study=\"small\"} 4\n",
+        "\nperbuck_study_trials_done{study=\"small\"} 4\n",
+        "\nperbuck_study_state{study=\"small\",state=\"ended\"} 1\n",
+        "\nperbuck_transactions_total{study=\"small\",contender=\"full\",workload=\"rw\",connections=\"1\"} ",
+    ] {
+        assert!(metrics.contains(line), "{line}: {metrics}");
+    }
+    assert!(!metrics.contains("tidb-eks"), "a replay measures nothing");
 }
 
 /// The list of trials, by its headings: each column both ways, with the numbers of the records.
@@ -131,7 +142,11 @@ fn trials_are_sorted(desk: &Desk, server: &Server) {
 #[test]
 fn one_study_can_be_served_alone() {
     let desk = desk();
+    std::fs::remove_file(desk.path("results/small/live.jsonl")).unwrap();
     let server = Server::of(&desk, "results/small");
+    let metrics = server.get("/metrics").1;
+    assert!(metrics.contains("\nperbuck_study_trials_done{study=\"small\"} 4\n"), "the records tell it: {metrics}");
+    assert!(metrics.contains("\nperbuck_study_state{study=\"small\",state=\"idle\"} 1\n"), "{metrics}");
     assert!(server.get("/").1.contains("<a href=\"/study?study=.\">small</a>"));
     assert_eq!(server.get("/report?study=.").0, 200);
 }
@@ -142,6 +157,7 @@ fn strangers_changes_and_other_files_are_refused() {
     let server = Server::of(&desk, "results");
     let host = format!("127.0.0.1:{}", server.port);
     assert_eq!(server.raw("GET /", "evil.example").0, 421);
+    assert_eq!(server.raw("GET /metrics", "evil.example").0, 421);
     assert_eq!(server.raw("GET /", &format!("evil.example:{}", server.port)).0, 421);
     assert_eq!(server.raw("GET /", &format!("localhost:{}", server.port)).0, 200);
     for method in ["POST", "PUT", "DELETE", "PATCH"] {

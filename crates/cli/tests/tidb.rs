@@ -2,6 +2,8 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by it")]
 
 mod common;
+#[path = "tidb/dashboard.rs"]
+mod dashboard;
 #[path = "tidb/transactions.rs"]
 mod transactions;
 

@@ -25,7 +25,7 @@ const BENCHMARK: [&str; 6] =
     ["perbuck-core", "perbuck-database", "perbuck-event", "perbuck-load", "perbuck-mysql", "perbuck-workloads"];
 
 /// A crate of this workspace with the crates of this workspace that it may use, in normal code and in tests alike.
-const MAY_USE: [(&str, &[&str]); 28] = [
+const MAY_USE: [(&str, &[&str]); 30] = [
     ("perbuck-core", &[]),
     // Benchmarks may use what they measure; nothing uses them.
     ("perbuck-engine-bench", &BENCHMARK),
@@ -38,9 +38,11 @@ const MAY_USE: [(&str, &[&str]); 28] = [
     ("perbuck-observe", &["perbuck-core"]),
     ("perbuck-fleet", &[]),
     ("perbuck-kubernetes", &[]),
+    ("perbuck-prometheus", &["perbuck-core"]),
     ("perbuck-import", &["perbuck-core"]),
     ("perbuck-report", &["perbuck-core"]),
     ("perbuck-export", &["perbuck-report"]),
+    ("perbuck-exposition", &["perbuck-core", "perbuck-grpc"]),
     ("perbuck-deploy", &["perbuck-core", "perbuck-prices"]), // The prices are of its tests alone.
     ("perbuck-database", &["perbuck-core", "perbuck-load"]),
     ("perbuck-net", &["perbuck-database", "perbuck-event", "perbuck-load"]),
@@ -57,6 +59,7 @@ const MAY_USE: [(&str, &[&str]); 28] = [
             "perbuck-core",
             "perbuck-load",
             "perbuck-prices",
+            "perbuck-prometheus",
             "perbuck-observe",
             "perbuck-report",
             "perbuck-export",
@@ -86,13 +89,14 @@ const MAY_USE: [(&str, &[&str]); 28] = [
             "perbuck-workloads",
         ],
     ),
-    ("perbuck-serve", &["perbuck-core", "perbuck-lab", "perbuck-report"]),
+    ("perbuck-serve", &["perbuck-core", "perbuck-exposition", "perbuck-lab", "perbuck-report"]),
     (
         "perbuck",
         &[
             "perbuck-console",
             "perbuck-core",
             "perbuck-dropin",
+            "perbuck-exposition",
             "perbuck-lab",
             "perbuck-load",
             "perbuck-prices",
@@ -130,7 +134,7 @@ const NEVER: [(&str, &[&str]); 8] = [
 
 /// Words that would give a crate a file, a socket, a clock or a voice.
 const IMPURE: [&str; 7] = ["std::fs", "std::net", "std::env", "std::process", "Instant::now", "SystemTime", "println!"];
-const PURE_CRATES: [&str; 7] = ["core", "workloads", "report", "export", "prices", "deploy", "import"];
+const PURE_CRATES: [&str; 8] = ["core", "workloads", "report", "export", "exposition", "prices", "deploy", "import"];
 
 /// Names of databases, in lower case.
 const PRODUCTS: [&str; 9] = ["mysql", "mariadb", "tidb", "tiflash", "postgres", "cockroach", "yugabyte", "sqlite", "tikv"];

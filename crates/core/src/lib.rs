@@ -39,6 +39,7 @@
 pub mod arrivals;
 pub mod audit;
 pub mod bill;
+pub mod buckets;
 pub mod capacity;
 pub mod compare;
 pub mod exact;

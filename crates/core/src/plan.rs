@@ -244,7 +244,8 @@ fn changes_of_servers(contender: &Contender) -> String {
     let tiflash = contender.tiflash_replicas.as_ref().map(|n| format!(" {} tiflash {}", contender.name, n.value));
     let choices: String = contender.transactions.iter().map(|c| format!(" {} {}", c.value.key(), c.value.value())).collect();
     let transactions = if choices.is_empty() { choices } else { format!(" {} transactions{choices}", contender.name) };
-    set + &tiflash.unwrap_or_default() + &transactions
+    let tuning = contender.tuning.as_ref().map(|tuning| format!(" {} tuning {}", contender.name, tuning.identity()));
+    set + &tiflash.unwrap_or_default() + &transactions + &tuning.unwrap_or_default()
 }
 
 #[cfg(test)]

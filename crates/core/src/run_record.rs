@@ -11,10 +11,12 @@ mod flag;
 mod imported;
 mod machine;
 mod measured;
+mod metrics;
 mod observed;
 mod processors;
 mod series;
 mod storage;
+mod tuned;
 mod void;
 mod work;
 
@@ -44,11 +46,13 @@ pub use measured::{
     ErrorRecord, Gap, Health, HistogramRecord, Interval, Measured, NetworkRecord, OpenLoop, PhaseRecord, StatementCounts,
     TransactionRecord, WindowEdges, WorkerHealth,
 };
+pub use metrics::{CounterSeries, SERIES_SCHEMA, ServerMetrics, ServerSeries, micro};
 pub(crate) use observed::machine_text;
 pub use observed::{Observed, arch};
 pub use processors::{MachineSamples, Percents, ProcessorTime, SERVERS, ServerMachine};
 pub use series::{Series, Values};
 pub use storage::{DataSize, Prewarmed};
+pub use tuned::TunedSetting;
 pub use void::{Void, VoidReason};
 pub use work::ServerWork;
 
@@ -207,9 +211,13 @@ pub struct TargetRecord {
     /// that did it most; absent where it has none or that cannot be told, and in records of older versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server_throttled: Option<f64>,
-    /// The machine of the server, where perbuck has a process on it that is not the client; absent in records of older versions.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub machine: Option<ServerMachine>,
+    /// The machines of the servers, where perbuck has a process on them that is not the client, or a Prometheus that is asked watches
+    /// them; empty in records of older versions.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub machines: Vec<ServerMachine>,
+    /// What perbuck set on that machine for the trial, as the study asks; empty where it asks for nothing.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tuned: Vec<TunedSetting>,
     /// Memory in which its servers keep pages or blocks of the data; absent where they do not tell, and in records of older versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub page_memory_bytes: Option<u64>,
@@ -226,6 +234,10 @@ pub struct TargetRecord {
     /// What ran on its Kubernetes cluster before the trial; absent where perbuck deployed none, and in records of older versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deployed: Option<Deployed>,
+    /// What its servers counted of themselves in the measured window; absent where they have no such metrics, and in records of older
+    /// versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub metrics: Option<ServerMetrics>,
 }
 
 /// The machine that ran perbuck.

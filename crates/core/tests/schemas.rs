@@ -18,8 +18,9 @@ use perbuck_core::run_record::{
     AgentRecord, BootTime, Build, CacheFacts, CgroupFacts, CpuFacts, DataSize, Deployed, DeployedNode, DeployedPod,
     DeployedVolume, DiskFacts, Distance, ErrorRecord, Flag, Gap, Health, HistogramRecord, HostRecord, Interval, KernelFacts,
     LimitFacts, LoadRecord, MachineFacts, MachineSamples, Measured, MemoryFacts, NetworkFacts, NetworkRecord, NumaNode, Observed,
-    Percents, PlatformFacts, Prewarmed, ProcessorTime, RECORD_SCHEMA, RunRecord, Series, ServerMachine, ServerWork,
-    StatementCounts, TargetRecord, TransactionRecord, Values, WindowEdges, WorkloadRecord,
+    Percents, PlatformFacts, Prewarmed, ProcessorTime, RECORD_SCHEMA, RunRecord, Series, ServerMachine, ServerMetrics,
+    ServerSeries, ServerWork, StatementCounts, TargetRecord, TransactionRecord, TunedSetting, Values, WindowEdges,
+    WorkloadRecord,
 };
 use perbuck_core::units::Seed;
 use schemars::{JsonSchema, schema_for};
@@ -196,11 +197,13 @@ fn example_target() -> TargetRecord {
         server_counters: BTreeMap::from([("Com_select".into(), 6000)]),
         server_cpu_ns: None,
         server_throttled: Some(0.25),
-        machine: Some(ServerMachine {
+        tuned: vec![TunedSetting { path: "/proc/sys/vm/swappiness".into(), value: "1".into(), was: "60".into() }],
+        machines: vec![ServerMachine {
             source: "ssh://db1".into(),
             facts: Some(Box::default()),
             samples: Some(MachineSamples { steps_ms: vec![1000], ..MachineSamples::default() }),
-        }),
+            unread: Some("never scraped".into()),
+        }],
         page_memory_bytes: Some(6 << 30),
         work: Some(ServerWork::Statements { all: 22_690, own: 8_690 }),
         observed: vec![
@@ -222,6 +225,19 @@ fn example_target() -> TargetRecord {
         // The agent has its own.
         distance: None,
         deployed: Some(example_deployed()),
+        metrics: Some(example_metrics()),
+    }
+}
+
+fn example_metrics() -> ServerMetrics {
+    let statements = "tidb_executor_statement_total{type=\"Select\"}".to_owned();
+    ServerMetrics {
+        from_ms: 3,
+        to_ms: 30_004,
+        growth: BTreeMap::from([(statements, 5800.0)]),
+        means: BTreeMap::from([("tidb_server_connections".into(), 300.0)]),
+        not_told: BTreeMap::from([("tikv".into(), "its status port does not answer".into())]),
+        series_sha256: Some("7f83b1657ff1fc53b92dc18148a1d65dfc2d4b1fa3d677284addd200126d9069".into()),
     }
 }
 
@@ -340,6 +356,7 @@ fn the_schema_of_audits_is_published() {
 #[test]
 fn the_schema_of_capacities_is_published() {
     assert_published::<CapacityRecord>("capacity.schema.json");
+    assert_published::<ServerSeries>("server-series.schema.json");
 }
 
 #[test]

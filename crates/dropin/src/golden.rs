@@ -54,6 +54,7 @@ pub(crate) fn details(labels: [&str; 2]) -> Details {
         statement_latency: BTreeMap::from([latency(labels[0], &[1, 2, 40]), latency(labels[1], &[3, 3, 3, 9])]),
         failed_latency: BTreeMap::from([latency("payment", &[5, 6])]),
         pauses: BTreeMap::from([("new_order".to_owned(), pauses(9)), ("delivery".to_owned(), pauses(1))]),
+        series: None,
     }
 }
 

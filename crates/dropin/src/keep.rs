@@ -79,7 +79,7 @@ pub(crate) fn keep(
     series: &Series,
     asked: Option<&str>,
     made: &str,
-    mut record: RunRecord,
+    (mut record, series_file): (RunRecord, Option<&str>),
 ) -> Result<String, LabError> {
     let address = record.target.address.clone();
     let files = |text| StudyFiles { name: &series.name, study: text, prices: None };
@@ -100,7 +100,7 @@ pub(crate) fn keep(
     let fingerprint = series.study(&members, trials).fingerprint_alone(&key.contender).unwrap_or_default();
     store.keep(files(&series.text(&members, trials)))?;
     record = RunRecord { study: series.name.clone(), study_fingerprint: fingerprint, key, position, ..record };
-    store.write(&record)?;
+    store.write(&record, series_file)?;
     Ok(store.root().join(record.key.path()).display().to_string())
 }
 

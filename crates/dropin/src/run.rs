@@ -224,7 +224,7 @@ impl Run<'_> {
         let folder = self.records.folder.as_deref().filter(|_| keeps);
         let kept = folder.map(|folder| {
             let (asked, made) = (self.records.contender.as_deref(), contender_name(self.target));
-            keep::keep(folder, self.series, asked, &made, ended.record.clone())
+            keep::keep(folder, self.series, asked, &made, (ended.record.clone(), ended.details.series.as_deref()))
         });
         let path = kept.as_ref().and_then(|kept| kept.as_ref().ok()).map(String::as_str);
         printer.end(ended, path, out)?;

@@ -14,6 +14,7 @@ use std::time::Duration;
 use perbuck_core::arrivals::Arrivals;
 use perbuck_core::capacity::{CapacityRecord, Probe};
 use perbuck_core::problem::nearest;
+use perbuck_core::run_record::Interval;
 use perbuck_core::units::{duration_text, thousands};
 use perbuck_load::stop::StopToken;
 use perbuck_report::text::Summary;
@@ -31,7 +32,7 @@ use crate::servers::Servers;
 use crate::session::Session;
 use crate::stage::{self, AskPassword};
 use crate::store::{CAPACITY_FOLDER, Store};
-use crate::trial::Context;
+use crate::trial::{Context, Seconds};
 use crate::void;
 
 /// A search with everything that is asked of it.
@@ -261,11 +262,10 @@ impl Searches<'_> {
         let head = format!("{} · {} · {rate}/s · trial {}", hunt.contender, hunt.workload, probe.repeat);
         self.progress.passing(&head);
         let mut repeats = 0;
-        let record = loop {
+        let trial = loop {
             let task = session.ready((hunt.stage, &block), &key, hunt.spec(probe), hunt.trials, self.progress)?;
-            let ran = session.run(hunt.stage, task, &mut |interval| {
-                self.progress.passing(&format!("{head} · {}", second_text(interval)));
-            });
+            let shown = &mut |interval: &Interval| self.progress.passing(&format!("{head} · {}", second_text(interval)));
+            let ran = session.run(hunt.stage, task, &mut Seconds(shown));
             match (ran, session.context.fleet) {
                 (Err(lost), Some(fleet)) if lost.kind() == ErrorKind::AgentLost && repeats < void::REPEATS => {
                     self.progress.alert(&format!("void, and measured again: {lost}"));
@@ -276,9 +276,9 @@ impl Searches<'_> {
             }
         };
         self.store.still_there()?;
-        let seen = hunt.take(&record, probe)?;
+        let seen = hunt.take(&trial, probe)?;
         session.note_end(hunt.stage, &block)?;
-        self.progress.line(&format!("{head}: {}", show::outcome(&hunt.rule, &seen, &record)));
+        self.progress.line(&format!("{head}: {}", show::outcome(&hunt.rule, &seen, &trial.record)));
         Ok(())
     }
 

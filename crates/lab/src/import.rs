@@ -103,7 +103,7 @@ pub fn import(request: &ImportRequest) -> Result<ImportedTrials, LabError> {
     // Contenders, workloads and prices may have come since.
     store.keep(files)?;
     for record in &records {
-        store.write(record)?;
+        store.write(record, None)?;
     }
     Ok(ImportedTrials { folder: store.root().to_owned(), records })
 }

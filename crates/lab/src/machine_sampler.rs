@@ -6,49 +6,43 @@ use std::time::{Duration, Instant};
 use perbuck_core::run_record::{MachineSamples, Percents, ProcessorTime, Series, Values};
 use perbuck_observe::{Counters, Interrupts, Processors, Share, counters, is_counter, processors};
 
-/// The first length of a step: seconds are shown at times that differ by a little.
-const FIRST: Duration = Duration::from_millis(900);
-/// Steps at most; beyond them every two become one. The length of a trial that ends by its transactions is not known before.
-const MOST: usize = 120;
+use crate::steps::{FIRST, Steps, growth};
+
 /// Pairs of a device and a processor whose interrupts a record holds, those with the most.
 const MOST_INTERRUPTS: usize = 64;
 
 /// Reads the counters of the machine. They only grow, so a reading that is left out takes nothing from the others.
 pub(crate) struct MachineSampler {
-    step: Duration,
     opened: Option<Instant>,
-    /// What was seen; the first at the opening of the window.
-    seen: Vec<Reading>,
+    seen: Steps<Reading>,
 }
 
 /// What the machine had counted at a time.
 struct Reading {
-    /// Milliseconds since the window opened.
-    at_ms: u32,
     processors: Processors,
     counters: Counters,
 }
 
 impl Reading {
-    fn now(at_ms: u32) -> Self {
-        Self { at_ms, processors: processors(), counters: counters() }
+    fn now() -> Self {
+        Self { processors: processors(), counters: counters() }
     }
 }
 
 impl MachineSampler {
     /// Before the window opens.
     pub(crate) fn new() -> Self {
-        Self { step: FIRST, opened: None, seen: Vec::new() }
+        Self { opened: None, seen: Steps::new() }
     }
 
     pub(crate) fn open(&mut self) {
         self.opened = Some(Instant::now());
-        self.step = FIRST;
-        self.seen = vec![Reading::now(0)];
+        self.seen = Steps::new();
+        self.seen.add(Duration::ZERO, Reading::now());
     }
 
     pub(crate) fn read(&mut self) {
-        self.read_after(self.step);
+        self.read_after(self.seen.step());
     }
 
     /// The window closes. What is left is a step of its own unless it is too short for clock ticks to say anything of it.
@@ -58,28 +52,16 @@ impl MachineSampler {
     }
 
     fn read_after(&mut self, step: Duration) {
-        let (Some(opened), Some(last)) = (self.opened, self.seen.last()) else { return };
-        let since = opened.elapsed();
-        if since >= Duration::from_millis(u64::from(last.at_ms)) + step {
-            self.add(Reading::now(u32::try_from(since.as_millis()).unwrap_or(u32::MAX)));
-        }
-    }
-
-    fn add(&mut self, reading: Reading) {
-        self.seen.push(reading);
-        if self.seen.len() > MOST {
-            let mut number = 0;
-            self.seen.retain(|_| {
-                number += 1;
-                number % 2 == 1
-            });
-            self.step *= 2;
+        let Some(since) = self.opened.map(|opened| opened.elapsed()) else { return };
+        if self.seen.is_due(since, step) {
+            self.seen.add(since, Reading::now());
         }
     }
 
     /// What a record holds of it; `None` where nothing was seen, or the number of processors changed on the way.
     pub(crate) fn record(&self) -> Option<MachineSamples> {
-        let shares: Vec<Vec<Share>> = self.seen.windows(2).map(|w| w[1].processors.since(&w[0].processors)).collect();
+        let steps = self.seen.readings().zip(self.seen.readings().skip(1));
+        let shares: Vec<Vec<Share>> = steps.map(|(then, now)| now.processors.since(&then.processors)).collect();
         let count = shares.first()?.len();
         if count == 0 || shares.iter().any(|step| step.len() != count) {
             return None;
@@ -96,16 +78,16 @@ impl MachineSampler {
             stolen: column(i, |s| s.stolen),
             iowait: column(i, |s| s.iowait),
         };
-        let steps_ms = self.seen.iter().skip(1).map(|reading| reading.at_ms).collect();
+        let steps_ms = self.seen.times_ms().skip(1).collect();
         let series = self.values().chain(self.interrupts()).collect();
         Some(MachineSamples { steps_ms, processors: (0..count).map(one).collect(), series })
     }
 
     /// What was counted in every reading, and never less than before. A device that did nothing is left out.
     fn values(&self) -> impl Iterator<Item = Series> {
-        let names = self.seen.last().into_iter().flat_map(|last| last.counters.values.keys());
+        let names = self.seen.readings().next_back().into_iter().flat_map(|last| last.counters.values.keys());
         names.filter_map(|name| {
-            let all: Option<Vec<f64>> = self.seen.iter().map(|reading| reading.counters.values.get(name).copied()).collect();
+            let all: Option<Vec<f64>> = self.seen.readings().map(|reading| reading.counters.values.get(name).copied()).collect();
             let all = all?;
             if !is_counter(name) {
                 return Some(Series { name: name.clone(), values: Values(all[1..].to_vec()) });
@@ -117,12 +99,18 @@ impl MachineSampler {
 
     /// The interrupts of devices, by the processor that took them.
     fn interrupts(&self) -> impl Iterator<Item = Series> {
-        let pairs: BTreeSet<(&str, u32)> =
-            self.seen.last().into_iter().flat_map(|last| last.counters.interrupts.each()).map(|(of, cpu, _)| (of, cpu)).collect();
+        let pairs: BTreeSet<(&str, u32)> = self
+            .seen
+            .readings()
+            .next_back()
+            .into_iter()
+            .flat_map(|last| last.counters.interrupts.each())
+            .map(|(of, cpu, _)| (of, cpu))
+            .collect();
         let mut all: Vec<Series> = pairs
             .into_iter()
             .filter_map(|(device, cpu)| {
-                let counts: Vec<f64> = self.seen.iter().map(|r| r.counters.interrupts.of(device, cpu) as f64).collect();
+                let counts: Vec<f64> = self.seen.readings().map(|r| r.counters.interrupts.of(device, cpu) as f64).collect();
                 Some(Series { name: Interrupts::series(device, cpu), values: Values(growth(&counts)?) })
             })
             .filter(|series| !series.values.is_empty())
@@ -134,15 +122,10 @@ impl MachineSampler {
     }
 }
 
-/// By how much a counter grew in each step; `None` of one that was set back. Times of it are told in microseconds at best.
-fn growth(counts: &[f64]) -> Option<Vec<f64>> {
-    let grown = |w: &[f64]| (w[1] >= w[0]).then(|| ((w[1] - w[0]) * 1e6).round() / 1e6);
-    counts.windows(2).map(grown).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::steps::MOST;
 
     /// Two processors after so many steps: the first works half of each, the second has softirqs all the time.
     fn after(steps: u64) -> Processors {
@@ -150,8 +133,12 @@ mod tests {
         Processors::read(&format!("cpu0 {} 0 0 {} 0 0 0 0\ncpu1 0 0 0 0 0 0 {t} 0\n", t / 2, t / 2))
     }
 
-    fn reading(at_ms: u32, processors: Processors) -> Reading {
-        Reading { at_ms, processors, counters: Counters::default() }
+    fn reading(processors: Processors) -> Reading {
+        Reading { processors, counters: Counters::default() }
+    }
+
+    fn seconds(n: u64) -> Duration {
+        Duration::from_secs(n)
     }
 
     #[test]
@@ -161,15 +148,16 @@ mod tests {
             let interrupts = format!("CPU0 CPU1\n9: {} 5 PCI-MSI 1-edge q0\n", 7 + 3 * n);
             let values = values.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect();
             let counters = Counters { values, interrupts: Interrupts::read(&interrupts) };
-            Reading { counters, ..reading(n as u32 * 1000, after(n)) }
+            (seconds(n), Reading { counters, ..reading(after(n)) })
         };
         let first =
             [("a_total", 10.0), ("still_total", 1.0), ("b_total{device=\"x\"}", 1.0), ("g_bytes", 5.0), ("back_total", 9.0)];
         let second =
             [("a_total", 10.3), ("still_total", 1.0), ("b_total{device=\"x\"}", 1.0), ("g_bytes", 4.0), ("back_total", 2.0)];
-        sampler.add(at(0, &first));
-        sampler.add(at(1, &second));
-        sampler.add(at(2, &[("a_total", 10.5), ("new_total", 3.0), ("still_total", 1.0), ("g_bytes", 6.0), ("back_total", 3.0)]));
+        let third = [("a_total", 10.5), ("new_total", 3.0), ("still_total", 1.0), ("g_bytes", 6.0), ("back_total", 3.0)];
+        for (time, reading) in [at(0, &first), at(1, &second), at(2, &third)] {
+            sampler.seen.add(time, reading);
+        }
         let series = sampler.record().unwrap().series;
         let seen: Vec<(&str, String)> = series.iter().map(|s| (s.name.as_str(), s.values.to_string())).collect();
         let queue = "node_interrupts_total{cpu=\"0\",devices=\"q0\"}";
@@ -180,7 +168,7 @@ mod tests {
     #[test]
     fn steps_become_columns_and_zeros_are_left_out() {
         let mut sampler = MachineSampler::new();
-        (0..3).for_each(|i| sampler.add(reading(i as u32 * 1000, after(i))));
+        (0..3).for_each(|i| sampler.seen.add(seconds(i), reading(after(i))));
         let record = sampler.record().unwrap();
         assert_eq!((record.steps_ms, record.processors.len()), (vec![1000, 2000], 2));
         assert_eq!(record.processors[0], ProcessorTime { work: Percents(vec![50, 50]), ..ProcessorTime::default() });
@@ -190,9 +178,9 @@ mod tests {
     #[test]
     fn a_long_trial_has_longer_steps_and_the_same_shares() {
         let mut sampler = MachineSampler::new();
-        (0..1000).for_each(|i| sampler.add(reading(i as u32 * 1000, after(i))));
+        (0..1000).for_each(|i| sampler.seen.add(seconds(i), reading(after(i))));
         let record = sampler.record().unwrap();
-        assert!(record.steps_ms.len() <= MOST && sampler.step > FIRST, "{:?}", record.steps_ms);
+        assert!(record.steps_ms.len() <= MOST && sampler.seen.step() > FIRST, "{:?}", record.steps_ms);
         assert!(record.processors[0].work.0.iter().all(|p| *p == 50), "{record:?}");
         assert!(record.steps_ms.is_sorted(), "{:?}", record.steps_ms);
     }
@@ -203,7 +191,7 @@ mod tests {
         let nothing = Processors::default;
         for all in [[after(0), after(1), one], [nothing(), nothing(), nothing()]] {
             let mut sampler = MachineSampler::new();
-            all.into_iter().enumerate().for_each(|(i, p)| sampler.add(reading(i as u32, p)));
+            all.into_iter().zip(0..).for_each(|(p, i)| sampler.seen.add(seconds(i), reading(p)));
             assert_eq!(sampler.record(), None);
         }
         let mut never = MachineSampler::new();

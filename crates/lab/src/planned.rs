@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use perbuck_core::plan::TrialKey;
-use perbuck_core::study::{NO_LIMIT_NS, Reset, Study, base_of};
+use perbuck_core::study::{Contender, NO_LIMIT_NS, Reset, Study, base_of};
 use perbuck_core::units::{duration_text, thousands};
 use serde::{Serialize, Serializer};
 
@@ -109,7 +109,7 @@ impl Planned {
             by_hand: factor.by_hand,
         });
         let (factors, trials) = (factors.collect(), study.plan());
-        let remarks = reads_after_writes(inputs, &trials);
+        let remarks = remarks(inputs, &trials);
         let least = study.decision.until.as_ref().map(|until| until.least);
         Self { factors, data_sets: data_sets(inputs), points, trials, remarks, least, priced_only, estimated_s }
     }
@@ -215,8 +215,14 @@ type Tables<'a> = (&'a str, &'a str, Option<&'a str>);
 /// The block of the last trial on some tables, and who has written to them since the last load.
 type LastUse<'a> = ((u32, u32, String), Option<&'a str>);
 
+/// What a user should know before such trials run.
+pub(crate) fn remarks(inputs: &Inputs, trials: &[TrialKey]) -> Vec<String> {
+    let volumes = inputs.study.contenders.iter().flat_map(Contender::volumes_beyond_machines);
+    reads_after_writes(inputs, trials).into_iter().chain(volumes).collect()
+}
+
 /// A sentence for each workload that only reads, and in some trial finds its tables as another one has changed them.
-pub(crate) fn reads_after_writes(inputs: &Inputs, trials: &[TrialKey]) -> Vec<String> {
+fn reads_after_writes(inputs: &Inputs, trials: &[TrialKey]) -> Vec<String> {
     let study = &inputs.study;
     let mut seen: BTreeMap<Tables<'_>, LastUse<'_>> = BTreeMap::new();
     let mut found: Vec<(&str, &str)> = Vec::new();

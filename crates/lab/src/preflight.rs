@@ -7,6 +7,7 @@ mod contender;
 mod disk;
 
 use std::path::Path;
+use std::time::Duration;
 
 use perbuck_core::problem::Problem;
 use perbuck_core::run_record::HostRecord;
@@ -20,6 +21,7 @@ use crate::inputs::Inputs;
 use crate::process;
 use crate::progress::Progress;
 use crate::stage;
+use crate::watched;
 
 use contender::Look;
 use disk::Disks;
@@ -174,6 +176,10 @@ fn one(
     (host, disks): (&HostRecord, &mut Disks),
     (found, stop): (&mut Preflight, &StopToken),
 ) -> Result<(), LabError> {
+    let windows = inputs.study.workloads.iter().map(|w| inputs.study.sweep_of(&w.name).duration_ns);
+    if let Some((spec, shortest)) = contender.prometheus.as_ref().zip(windows.min()) {
+        watched::check(spec, Duration::from_nanos(shortest))?;
+    }
     let bytes = |w: usize| inputs.plans.get(w).map_or(0, |plan| plan.size().bytes);
     let mut look = Look { inputs, contender, request, host, found };
     if let Some(spec) = &contender.server {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use perbuck_core::plan::TrialKey;
-use perbuck_core::run_record::{Flag, RunRecord};
+use perbuck_core::run_record::{Flag, Interval};
 use perbuck_core::study::Study;
 use perbuck_load::stop::StopToken;
 
@@ -15,7 +15,7 @@ use crate::estimate::{Ahead, Estimate, TimeLeft, length};
 use crate::fleet::{Fleet, FleetOptions, Load};
 use crate::globals;
 use crate::inputs::Inputs;
-use crate::live::{Event, Live};
+use crate::live::{Event, Live, Price};
 use crate::looks::{Looks, Next};
 use crate::planned;
 use crate::preflight;
@@ -24,14 +24,17 @@ use crate::progress::{Done, Progress, clock_text, second_text};
 use crate::rest;
 use crate::servers::{self, Servers};
 use crate::session::Session;
+use crate::sidecar::Trial;
 use crate::stage::{self, AskPassword};
 use crate::store::Store;
 use crate::trial::{self, Context};
 use crate::void;
 use clusters::on_clusters;
+use watched::Watched;
 use which::{all_of, asked_for, deployable, set_by_hand};
 
 mod clusters;
+mod watched;
 mod which;
 
 /// Which part of a study is run, and how.
@@ -88,7 +91,7 @@ fn whole(inputs: &Inputs, options: &RunOptions, progress: &mut dyn Progress, sto
     } else if on_disk > 0 {
         progress.line(&format!("{on_disk} of {} trials are on disk; going on with the others", plan.len()));
     }
-    planned::reads_after_writes(inputs, &plan).iter().for_each(|line| progress.alert(line));
+    planned::remarks(inputs, &plan).iter().for_each(|line| progress.alert(line));
     let on_disk = (plan.len(), on_disk);
     let checked = if deploy::deploys(&inputs.study) {
         on_clusters(inputs, options, &store, on_disk, &missing, progress, stop)?
@@ -114,7 +117,7 @@ fn measured(
 ) -> Result<(), LabError> {
     let (host, id, fingerprint) = (perbuck_observe::host(), store.id()?, inputs.study.fingerprint());
     let (mut live, time) = (Live::new(store.root()), TimeLeft::new(Estimate::of(inputs)));
-    live.say(Event::Began { trials: of, on_disk });
+    live.say(Event::Began { trials: of, on_disk, prices: inputs.bills.iter().map(Price::of).collect() });
     let (ensured, told, began) = (BTreeSet::new(), BTreeSet::new(), Instant::now());
     let left = Ahead::of(&inputs.study, missing.iter().map(|(_, key)| *key));
     let mut run = Run { store, id, of, looks, left, ensured, told, progress, live, time, began };
@@ -217,15 +220,15 @@ impl Run<'_> {
                 Next::End => break,
             }
             self.store.still_there()?;
-            let record = match self.counting(session, (stage, &block), key, *position)? {
-                Ok(record) => record,
+            let Trial { record, series } = match self.counting(session, (stage, &block), key, *position)? {
+                Ok(trial) => trial,
                 Err(given_up) => {
                     failure.get_or_insert(given_up);
                     self.left.less(planned);
                     continue;
                 }
             };
-            self.store.write(&record)?;
+            self.store.write(&record, series.as_deref())?;
             self.looks.saw(&record);
             session.note_end(stage, &block)?;
             self.time.trial_took(planned, began.elapsed());
@@ -251,7 +254,7 @@ impl Run<'_> {
         stage: (usize, &str),
         key: &TrialKey,
         position: usize,
-    ) -> Result<Result<RunRecord, LabError>, LabError> {
+    ) -> Result<Result<Trial, LabError>, LabError> {
         let mut repeats = 0;
         loop {
             let given_up = match (self.trial(session, stage, key, position), session.context.fleet) {
@@ -266,9 +269,9 @@ impl Run<'_> {
                     lost
                 }
                 (trial, _) => {
-                    let record = trial?;
-                    let Some(why) = record.void_reason() else { return Ok(Ok(record)) };
-                    let aside = void::set_aside(self.store, &record, &why)?;
+                    let trial = trial?;
+                    let Some(why) = trial.record.void_reason() else { return Ok(Ok(trial)) };
+                    let aside = void::set_aside(self.store, &trial, &why)?;
                     self.progress.alert(&format!("{}: void, because {}; kept as {aside}", key.title(), why.text()));
                     void::given_up(key, &why)
                 }
@@ -287,7 +290,7 @@ impl Run<'_> {
         stage: (usize, &str),
         key: &TrialKey,
         position: usize,
-    ) -> Result<RunRecord, LabError> {
+    ) -> Result<Trial, LabError> {
         let study = session.context.study;
         let task = session.ready(stage, key, trial::spec(study, key), position, self.progress)?;
         let Self { progress, live, time, left, of, began: run_began, .. } = self;
@@ -300,16 +303,20 @@ impl Run<'_> {
         })?;
         let began = Instant::now();
         progress.advancing(&head, done(time.left(*left, Duration::ZERO)));
-        let record = session.run(stage.0, task, &mut |interval| {
+        let shown = &mut |interval: &Interval| {
             let left = time.left(*left, began.elapsed());
             progress.advancing(&format!("{head} · {}", second_text(interval)), done(left));
-            let (trial, second) = (key.clone(), interval.clone());
-            live.say(Event::Second { trial, position: position + 1, left_s: left.as_secs(), second });
-        })?;
-        let metric = study.metric_of(&key.workload);
+            left
+        };
+        let applies_load = session.context.fleet.is_none();
+        // What loads and checks took belongs to no trial.
+        live.cpu();
+        let mut watched = Watched { key, position: position + 1, applies_load, live, shown };
+        let trial = session.run(stage.0, task, &mut watched)?;
+        let (record, metric) = (&trial.record, study.metric_of(&key.workload));
         let flags: String = record.flags.iter().map(|flag| self.flag_text(flag)).collect();
         self.progress.line(&format!("{head}: {} {}{flags}", value(record.metric(metric)), metric.label));
-        Ok(record)
+        Ok(trial)
     }
 
     /// A flag at the end of its trial's line: the first of its sort in words, the others by name.

@@ -4,12 +4,14 @@ use std::time::{Duration, Instant, SystemTime};
 
 use perbuck_core::run_record::{Flag, Health, Interval, MachineSamples};
 use perbuck_load::observer::{Observer, SecondSeen};
+use perbuck_load::recorder::Second;
 use perbuck_load::trial::TrialSpec;
 use perbuck_observe::{CpuTime, Limits, Withheld};
 use serde::{Deserialize, Serialize};
 
 use crate::flags;
 use crate::machine_sampler::MachineSampler;
+use crate::metering::{Metered, Metering};
 use crate::servers::Holder;
 
 /// The share of the window by which the edges of the server's CPU time may be late together; beyond it the time is not told.
@@ -20,6 +22,7 @@ pub(crate) struct Sampler<'a> {
     server: ServerClock,
     machine: Machine,
     samples: MachineSampler,
+    metering: Option<Metering>,
     /// What was wrong with the machine in the window.
     pub(crate) flags: Vec<Flag>,
     opened: (CpuTime, Option<ServerSeen>),
@@ -31,6 +34,8 @@ pub(crate) struct Sampler<'a> {
     pub(crate) server_ns: Option<u64>,
     /// The share of the periods of its CPU limit in which the server was stopped in the window.
     pub(crate) server_throttled: Option<f64>,
+    /// When the window opened and closed, by the clock that people set.
+    pub(crate) window: Option<(SystemTime, SystemTime)>,
     /// What the machine of the server did, where that is another one.
     pub(crate) server_samples: Option<MachineSamples>,
     observer: &'a mut dyn Observer,
@@ -76,21 +81,28 @@ impl ServerClock {
 
 impl<'a> Sampler<'a> {
     /// Before the window opens.
-    pub(crate) fn new(server: ServerClock, observer: &'a mut dyn Observer) -> Self {
+    pub(crate) fn new(server: ServerClock, metering: Option<Metering>, observer: &'a mut dyn Observer) -> Self {
         let (machine, samples, opened) = (Machine::now(), MachineSampler::new(), (CpuTime::default(), None));
         Self {
             server,
             machine,
             samples,
+            metering,
             flags: Vec::new(),
             opened,
             late: Duration::ZERO,
             own: CpuTime::default(),
             server_ns: None,
             server_throttled: None,
+            window: None,
             server_samples: None,
             observer,
         }
+    }
+
+    /// The servers' own metrics. Their connections are closed then.
+    pub(crate) fn metered(&mut self) -> Option<Metered> {
+        self.metering.take()?.finish()
     }
 
     /// What the machine of this process did in the window.
@@ -147,6 +159,8 @@ impl Observer for Sampler<'_> {
     }
 
     fn opens(&mut self) {
+        // It reads on a thread of its own.
+        self.metering.iter().for_each(Metering::open);
         self.opened.0 = perbuck_observe::own_cpu();
         self.machine = Machine::now();
         self.samples.open();
@@ -163,10 +177,17 @@ impl Observer for Sampler<'_> {
         self.observer.second(seen);
     }
 
+    fn rest(&mut self, rest: &Second) {
+        self.observer.rest(rest);
+    }
+
     fn closes(&mut self) {
+        self.metering.iter().for_each(Metering::close);
         self.samples.close();
         self.own = perbuck_observe::own_cpu().minus(self.opened.0);
-        self.flags = Machine::now().flags_since(&self.machine);
+        let machine = Machine::now();
+        self.window = Some((self.machine.civil, machine.civil));
+        self.flags = machine.flags_since(&self.machine);
         let (now, late) = timed(&self.server);
         let now = now.filter(|_| (self.late + late).as_secs_f64() <= LATE_SHARE * self.machine.steady.elapsed().as_secs_f64());
         // A server that was restarted in between has another process, and its time cannot be told.

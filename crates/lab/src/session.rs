@@ -4,8 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use perbuck_core::plan::TrialKey;
-use perbuck_core::run_record::{DataSize, Interval, Prewarmed, RunRecord, VoidReason};
+use perbuck_core::run_record::{DataSize, Prewarmed, VoidReason};
 use perbuck_core::study::Reset;
+use perbuck_load::observer::Observer;
 use perbuck_load::stop::StopToken;
 use perbuck_load::trial::TrialSpec;
 use perbuck_load::watch::Finishing;
@@ -21,6 +22,7 @@ use crate::prewarm;
 use crate::progress::{Details, Progress, clock_text};
 use crate::rest;
 use crate::servers::Servers;
+use crate::sidecar::Trial;
 use crate::stage::Stage;
 use crate::trial::{self, Context, Task};
 
@@ -185,8 +187,9 @@ impl<'a> Session<'a> {
     }
 
     /// Runs a trial, and makes sure that the settings were in force all the time.
-    pub(crate) fn run(&mut self, stage: usize, task: Task<'_>, second: &mut dyn FnMut(&Interval)) -> Result<RunRecord, LabError> {
-        let record = trial::run(&self.context, task, self.stop, second)?;
+    pub(crate) fn run(&mut self, stage: usize, task: Task<'_>, observer: &mut dyn Observer) -> Result<Trial, LabError> {
+        let trial = trial::run(&self.context, task, self.stop, observer)?;
+        let record = &trial.record;
         self.leases.held()?;
         // A server that was restarted has its own settings. Its trial is void, and they are set again before the next.
         let study = &self.inputs.study;
@@ -201,7 +204,7 @@ impl<'a> Session<'a> {
         if !record.workload.rows_after.is_empty() {
             self.rows.insert(stage, record.workload.rows_after.clone());
         }
-        Ok(record)
+        Ok(trial)
     }
 
     /// Brings the data into the state that the reset rule asks for; says what was done. Data are loaded and checked under the

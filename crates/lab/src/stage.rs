@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use perbuck_core::compare::other_build;
 use perbuck_core::run_record::{Build, HostRecord, Observed, ServerMachine};
-use perbuck_core::study::{Contender, DeclaredBuild, Reset, Study, TransactionChoice, WorkloadSpec};
+use perbuck_core::study::{Contender, DeclaredBuild, PrometheusSpec, Reset, Study, TransactionChoice, Tuning, WorkloadSpec};
 use perbuck_core::units::Seed;
 use perbuck_database::dialect::{Dialect, Feature};
 use perbuck_database::registry::DriverAction;
@@ -26,6 +26,7 @@ use perbuck_workloads::{Benchmark, BenchmarkAction, Benchmarks, Plan};
 
 use crate::data::{self, DataState, Notes};
 use crate::error::LabError;
+use crate::metering::Metering;
 use crate::registry;
 use crate::servers::Holder;
 
@@ -69,6 +70,10 @@ pub struct Stage {
     pub holder: Option<Holder>,
     /// The machine of its server and the volume of its data, where perbuck started that on another machine.
     pub machine: Vec<Observed>,
+    /// What that machine is set to while trials run.
+    pub tuning: Option<Tuning>,
+    /// Where samples of its servers' machines are.
+    pub prometheus: Option<PrometheusSpec>,
     /// What else its system tells of that machine.
     pub server_machine: Option<ServerMachine>,
     /// Where the program of that server comes from, as its guard found.
@@ -149,6 +154,8 @@ pub trait Server: HostCheck + Send + Sync {
     fn facts(&self) -> Result<TargetFacts, LabError>;
     /// The server's own counters.
     fn counters(&self) -> Result<BTreeMap<String, i64>, LabError>;
+    /// Starts to read the servers' own metrics, for a trial of so many connections.
+    fn meter(&self, connections: u32) -> Metering;
     /// How far the servers are from rest after a load; `None` where they never tell.
     fn settling(&self) -> Result<Option<Settling>, LabError>;
     /// What these tables take on the servers.
@@ -288,6 +295,8 @@ impl<D: Driver> BenchmarkAction for WithBenchmark<'_, D> {
             holder: None,
             machine: Vec::new(),
             server_machine: None,
+            tuning: None,
+            prometheus: contender.prometheus.clone(),
             program: Build::default(),
             lease_file: target.lease_file(),
             tables,

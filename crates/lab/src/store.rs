@@ -19,6 +19,7 @@ use crate::globals::SETTINGS_FILE;
 use crate::inputs::{Inputs, Limit};
 use crate::live::LIVE_FILE;
 use crate::report::Format;
+use crate::sidecar;
 
 /// The name of the stored study.
 pub const STUDY_FILE: &str = "study.toml";
@@ -208,19 +209,20 @@ impl Store {
         has_file(&self.root.join(key.path()))
     }
 
-    /// Writes the record of a trial of the study, once.
+    /// Writes the record of a trial of the study, once, with the file of series that belongs beside it.
     ///
     /// # Errors
     /// When it cannot be written, or is there already.
-    pub fn write(&self, record: &RunRecord) -> Result<(), LabError> {
+    pub fn write(&self, record: &RunRecord, series: Option<&str>) -> Result<(), LabError> {
         self.still_there()?;
         remove_if_there(&self.root.join(CHECKED_FILE));
-        write_once(&self.root, &self.root.join(record.path()), record)
+        write_once(&self.root, &self.root.join(record.path()), (record, series))
     }
 
     /// Removes a record that is kept under another name.
     pub(crate) fn remove(&self, path: &Path) -> Result<(), LabError> {
         fs::remove_file(path).map_err(LabError::of_file("remove the record", path))?;
+        remove_if_there(&sidecar::path_of(path));
         path.parent().map(sync);
         Ok(())
     }
@@ -268,11 +270,12 @@ pub(crate) fn is_locked_file(path: &Path, open: &File) -> bool {
 }
 
 /// Writes a record below `root`, once: through a temporary file that is linked to its name when it is whole and on disk.
-pub(crate) fn write_once(root: &Path, path: &Path, record: &RunRecord) -> Result<(), LabError> {
+pub(crate) fn write_once(root: &Path, path: &Path, (record, series): (&RunRecord, Option<&str>)) -> Result<(), LabError> {
     let folder = path.parent().unwrap_or(path);
     folder::make(root, folder)?;
     let text =
         record.to_json().map_err(|e| LabError::failed(format!("the record of {} cannot be written: {e}", record.path()), ""))?;
+    series.map_or(Ok(()), |series| sidecar::write(path, series))?;
     let temporary = write_temporary(path, &mut |file| file.write_all(text.as_bytes()))?;
     let linked = link(&temporary, path);
     remove_if_there(&temporary);

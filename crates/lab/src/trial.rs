@@ -30,7 +30,9 @@ use crate::error::{ErrorKind, LabError};
 use crate::flags::{self, AppliedBy};
 use crate::fleet::Fleet;
 use crate::sampler::{Sampler, ServerClock};
+use crate::sidecar::Trial;
 use crate::stage::Stage;
+use crate::tuning::Tuned;
 
 use target::{ServerSide, target_record};
 
@@ -85,16 +87,19 @@ pub struct Details {
     pub failed_latency: BTreeMap<String, HistogramRecord>,
     /// Pauses that ended in the window, by kind.
     pub pauses: BTreeMap<String, PausesSeen>,
+    /// The file of series that belongs beside the record.
+    pub series: Option<String>,
 }
 
 impl Details {
     /// Takes them from what was measured.
-    fn of(outcome: &mut TrialOutcome) -> Self {
+    fn of(outcome: &mut TrialOutcome, series: Option<String>) -> Self {
         Self {
             terminals: std::mem::take(&mut outcome.terminals),
             statement_latency: std::mem::take(&mut outcome.statement_latency),
             failed_latency: std::mem::take(&mut outcome.failed_latency),
             pauses: std::mem::take(&mut outcome.pauses),
+            series,
         }
     }
 }
@@ -113,7 +118,8 @@ impl From<LabError> for Failure {
     }
 }
 
-struct Seconds<'a>(&'a mut dyn FnMut(&Interval));
+/// Shows the seconds of a trial.
+pub(crate) struct Seconds<'a>(pub(crate) &'a mut dyn FnMut(&Interval));
 
 impl Observer for Seconds<'_> {
     fn second(&mut self, seen: &SecondSeen<'_>) {
@@ -146,19 +152,20 @@ impl Applied {
     }
 }
 
-/// Runs a trial and returns its record; where it ends early, it leaves none.
+/// Runs a trial and returns what is kept of it; where it ends early, it leaves nothing.
 pub(crate) fn run(
     context: &Context<'_>,
     task: Task<'_>,
     stop: &StopToken,
-    second: &mut dyn FnMut(&Interval),
-) -> Result<RunRecord, LabError> {
+    observer: &mut dyn Observer,
+) -> Result<Trial, LabError> {
     let title = &task.stage.title;
     let failed = |f| match f {
         Failure::Run(error) => LabError::trial(title, &error),
         Failure::Other(error) => error,
     };
-    run_watched(context, task, stop, &mut Seconds(second)).map(|(record, _)| record).map_err(failed)
+    let ran = run_watched(context, task, stop, observer).map_err(failed);
+    ran.map(|(record, details)| Trial { record, series: details.series })
 }
 
 /// How far the servers are from this process, where it applies the load.
@@ -182,6 +189,7 @@ pub fn run_watched(
     observer: &mut dyn Observer,
 ) -> Result<(RunRecord, Details), Failure> {
     let spec = task.spec.clone();
+    let tuned = Tuned::hold(task.stage)?;
     let facts = task.stage.server.facts()?;
     task.stage.has_transactions(&facts)?;
     let (distance, deployed) = (distance_of(context, &task)?, deployed(context, &task)?);
@@ -189,16 +197,19 @@ pub fn run_watched(
     let work_before = task.stage.server.work()?;
     let text_before = task.stage.server.text_fallbacks();
     let (started_unix_ms, started_boot) = now();
-    let mut sampler = Sampler::new(ServerClock::of(facts.local_pid, task.stage.holder.as_ref()), observer);
+    let clock = ServerClock::of(facts.local_pid, task.stage.holder.as_ref());
+    let mut sampler = Sampler::new(clock, Some(task.stage.server.meter(spec.connections)), observer);
     let applied = Applied::by(context.fleet, &task, stop, &mut sampler).map_err(Failure::Run)?;
     let Applied { mut outcome, agents, flags: of_agents, as_text: by_agents, sent, new_records } = applied;
+    // Its connections are closed before the server's work is read, so that what they sent is counted.
+    let (metrics, series) = sampler.metered().unzip();
     // A server that is away by now takes nothing from what was measured before.
     let work = work_since(task.stage, &work_before, sent)?;
     let (after, away) = seen(task.stage.server.counters())?;
     let as_text = task.stage.server.text_fallbacks() - text_before + by_agents;
     let (rows_after, uncounted) = rows_after(context, &task, (&new_records, away.is_some()), stop)?;
     let health = of_agents_too(sampler.health(&spec, std::mem::take(&mut outcome.health), &outcome.intervals), &agents);
-    let of_server = ServerSide::of(task.stage, &mut sampler);
+    let of_server = ServerSide::of(task.stage, &mut sampler, tuned.end()?);
     let of_machine = std::mem::take(&mut sampler.flags);
     let by = if agents.is_empty() { AppliedBy::ThisProcess } else { AppliedBy::Agents };
     let mut flags = flags::of((&spec, by), &outcome.measured, &health)?;
@@ -209,14 +220,14 @@ pub fn run_watched(
     flags.extend(beside_the_engine(as_text, of_machine, away.or(uncounted), emulator));
     flags.extend(of_agents);
     flags.extend(facts.functional.clone().map(|why| Flag::FunctionalServer { why }));
-    let details = Details::of(&mut outcome);
+    let details = Details::of(&mut outcome, series.flatten());
     let audit = task.stage.trials.audit(&outcome.measured)?;
     let changes = differences(&before, &after, load_ns);
     flags.extend(flags::cluster_changed(&changes).into_iter().chain(flags::uneven_servers(&changes)));
     flags.extend(context.deployment.and_then(|of| of.changed(&task.key.contender, deployed.as_ref())));
     let (observed, build) = (task.stage.observed(&facts, context.host), task.stage.has_build(&facts)?);
     let of_target = target_record(task.stage, &facts, changes, of_server);
-    let target = TargetRecord { work: Some(work), observed, build, distance, deployed, ..of_target };
+    let target = TargetRecord { work: Some(work), observed, build, distance, deployed, metrics, ..of_target };
     let record = RunRecord {
         schema: RECORD_SCHEMA,
         perbuck: env!("CARGO_PKG_VERSION").to_owned(),

@@ -8,6 +8,7 @@ use perbuck_core::plan::TrialKey;
 use perbuck_core::run_record::{RunRecord, Void, VoidReason};
 
 use crate::error::LabError;
+use crate::sidecar::{self, Trial};
 use crate::store::Store;
 use crate::stored::read_record;
 
@@ -15,7 +16,8 @@ use crate::stored::read_record;
 pub(crate) const REPEATS: u32 = 2;
 
 /// Keeps a trial that counts for nothing beside those that count, under the first free number; says where.
-pub(crate) fn set_aside(store: &Store, record: &RunRecord, why: &VoidReason) -> Result<String, LabError> {
+pub(crate) fn set_aside(store: &Store, trial: &Trial, why: &VoidReason) -> Result<String, LabError> {
+    let Trial { record, series } = trial;
     let numbered = |number| RunRecord { void: Some(Void { number, why: why.clone() }), ..record.clone() };
     let mut aside = numbered(1);
     let path = |aside: &RunRecord| store.root().join(aside.path());
@@ -26,7 +28,7 @@ pub(crate) fn set_aside(store: &Store, record: &RunRecord, why: &VoidReason) -> 
         }
         aside = numbered(aside.void.map_or(1, |void| void.number) + 1);
     }
-    store.write(&aside)?;
+    store.write(&aside, series.as_deref())?;
     Ok(aside.path())
 }
 
@@ -44,10 +46,10 @@ pub(crate) fn sweep(store: &Store, plan: &[TrialKey]) -> Result<Vec<String>, Lab
     })?;
     let mut lines = Vec::new();
     for (path, why) in paths.iter().zip(reasons).filter_map(|(path, why)| Some((path, why?))) {
-        let record = read_record(path)?;
-        let aside = set_aside(store, &record, &why)?;
+        let trial = Trial { record: read_record(path)?, series: sidecar::text_of(path)? };
+        let aside = set_aside(store, &trial, &why)?;
         store.remove(path)?;
-        lines.push(format!("{}: void, because {}; kept as {aside}", record.key.title(), why.text()));
+        lines.push(format!("{}: void, because {}; kept as {aside}", trial.record.key.title(), why.text()));
     }
     Ok(lines)
 }

@@ -161,6 +161,10 @@ impl<'a> Collector<'a> {
         let now_ns = window.now_ns();
         let until = if now_ns < window.length_ns { now_ns.saturating_add(REPORT_TIMEOUT_NS) } else { i64::MAX };
         self.show(&window, until);
+        // With the part of a second in which a limited run has ended; the drain comes after all seconds.
+        let mut rest = std::mem::take(&mut self.late);
+        self.seconds.range(self.next_second..i64::MAX).for_each(|(_, second)| rest.merge(second));
+        self.observer.rest(&rest);
         Ok(())
     }
 

@@ -7,6 +7,7 @@ use std::sync::Arc;
 pub use perbuck_core::run_record::{Build, DataSize, Observed, ServerWork, arch};
 
 use crate::error::{DriverError, ErrorClass};
+use crate::meter::Meter;
 use crate::preflight::HostFacts;
 use crate::records::Records;
 use crate::statement::{Catalogue, StatementId};
@@ -164,6 +165,12 @@ pub trait Driver: Send + Sync + 'static {
     /// The server's own counters (`Com_select` and its like); empty where it has none.
     fn counters(&self) -> impl Future<Output = Result<BTreeMap<String, i64>, DriverError>> {
         std::future::ready(Ok(BTreeMap::new()))
+    }
+
+    /// Opens what reads the servers' own metrics while so many connections apply a load; `None` where they have none. It takes no
+    /// connection that these need.
+    fn meter(&self, _connections: u32) -> impl Future<Output = Result<Option<Box<dyn Meter>>, DriverError>> {
+        std::future::ready(Ok(None))
     }
 
     /// How far the servers are from rest after a load; `None` where they never tell.

@@ -19,6 +19,9 @@ pub enum ErrorClass {
 }
 
 impl ErrorClass {
+    /// All classes, in their order.
+    pub const ALL: [Self; 5] = [Self::Retry, Self::Failed, Self::Lost, Self::Refused, Self::Fatal];
+
     /// The word in records.
     pub fn word(self) -> &'static str {
         match self {

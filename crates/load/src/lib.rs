@@ -78,6 +78,7 @@ mod gaps;
 mod lifecycle;
 pub mod limit;
 pub mod loader;
+pub mod meter;
 pub mod observer;
 mod pacer;
 pub mod preflight;

@@ -26,6 +26,8 @@ pub trait Observer {
     fn opens(&mut self) {}
     /// A second is over.
     fn second(&mut self, _seen: &SecondSeen<'_>) {}
+    /// All workers have ended: what no second has shown, because it was reported late or its second was cut short. The drain is not in it.
+    fn rest(&mut self, _rest: &Second) {}
     /// The measured window closes.
     fn closes(&mut self) {}
 }

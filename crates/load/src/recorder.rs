@@ -223,6 +223,7 @@ impl Recorder {
     pub fn attempt(&mut self, statements: &Counts, retried: bool, ended_ns: i64) {
         self.sent_after(statements, ended_ns);
         self.totals[self.period].retries += u64::from(retried);
+        self.second.retries += u64::from(retried);
     }
 
     fn write_down(&mut self) {
@@ -295,6 +296,7 @@ impl Recorder {
     pub fn error(&mut self, error: &DriverError) {
         self.roll(self.window.now_ns());
         self.second.errors += 1;
+        self.second.by_class[error.class as usize] += 1;
         self.second.losses += u64::from(error.class == ErrorClass::Lost);
         let fresh = || ErrorRecord { class: error.class.word().to_owned(), count: 0, example: error.message.clone() };
         self.errors.entry(error.code).or_insert_with(fresh).count += 1;

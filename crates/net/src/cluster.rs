@@ -17,7 +17,7 @@ const LIMIT: Duration = Duration::from_secs(3);
 const CPU: &str = "process_cpu_seconds_total";
 
 /// When a process was started.
-const STARTED: &str = "process_start_time_seconds";
+pub(crate) const STARTED: &str = "process_start_time_seconds";
 
 /// A metric, the label that divides it or one that it must have, and the name of their sum in a record.
 struct Told {

@@ -3,7 +3,7 @@
 //!
 //! From the bottom: `stream` is the socket (the only input and output) with `tls`, `certificates` and `watchdog`, `buffer`
 //! holds what came in, `reader` reads it, `link` is a connection, `reach` opens it in time, `statements` is for its sessions,
-//! `web` and `metrics` read what status ports answer, `cluster` those of a cluster of TiKV.
+//! `web` and `metrics` read what status ports answer, `cluster` those of a cluster of TiKV, `ports` the same once a second.
 
 pub mod buffer;
 #[cfg(feature = "canned")]
@@ -12,6 +12,7 @@ pub mod certificates;
 pub mod cluster;
 pub mod link;
 pub mod metrics;
+pub mod ports;
 pub mod reach;
 pub mod reader;
 pub mod sent;

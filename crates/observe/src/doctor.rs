@@ -5,42 +5,36 @@
 mod checks;
 mod network;
 
+use std::borrow::Cow;
+
 use perbuck_core::run_record::MachineFacts;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::facts::facts;
+use crate::setting::Setting;
 use crate::tree::Tree;
 
 /// Something of a machine that spoils a measurement.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Finding {
     /// What it is about: `governor`, `interrupts of eth0`.
     pub about: String,
     /// What was seen, with its numbers.
     pub seen: String,
     /// What it costs a measurement.
-    pub costs: &'static str,
+    pub costs: Cow<'static, str>,
     /// How it is mended; empty where only another machine helps.
     pub mends: Vec<Mend>,
 }
 
 /// How something is mended.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Mend {
     /// A file of the system gets a value, until the machine is started again.
     Set(Setting),
     /// A user gives a command, or does what it says.
     Run(String),
-}
-
-/// A file below `/proc/sys`, `/proc/irq` or `/sys`, and its value.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Setting {
-    /// Its path, without `/` at the start.
-    pub path: String,
-    /// The value.
-    pub value: String,
 }
 
 /// A machine that is examined.
@@ -55,6 +49,30 @@ impl Machine<'_> {
         let processes = self.tree.names("proc").into_iter().filter(|name| name.parse::<u32>().is_ok());
         processes.filter_map(|id| self.tree.line(&format!("proc/{id}/comm"))).any(|comm| names.contains(&comm.as_str()))
     }
+}
+
+impl Finding {
+    /// The files that it would set.
+    pub fn settings(&self) -> impl Iterator<Item = &Setting> {
+        self.mends.iter().filter_map(|mend| if let Mend::Set(setting) = mend { Some(setting) } else { None })
+    }
+}
+
+/// How interrupts and packets of network queues are spread over the processors.
+///
+/// # Errors
+/// Why they cannot be: there is nothing to spread, or another program moves interrupts.
+pub fn spread(tree: &Tree) -> Result<Vec<Setting>, String> {
+    let machine = Machine { tree, facts: facts(tree) };
+    let found = network::interrupts(&machine);
+    let settings: Vec<Setting> = found.iter().flat_map(Finding::settings).cloned().collect();
+    if settings.is_empty() {
+        return Err("no network device has fewer queues than the machine has cores and keeps its packets there".to_owned());
+    }
+    if machine.runs(&["irqbalance"]) {
+        return Err("irqbalance runs, and would move interrupts again; stop it".to_owned());
+    }
+    Ok(settings)
 }
 
 /// All that spoils a measurement, what costs most first.

@@ -27,6 +27,7 @@ mod host;
 mod process;
 mod processors;
 mod program;
+pub mod setting;
 pub mod steering;
 mod tree;
 mod withheld;

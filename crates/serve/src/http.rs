@@ -1,7 +1,7 @@
 //! As much of HTTP/1.1 (RFC 9112) as a browser on this machine needs: one GET per connection, and an answer.
 
 use std::io::{self, ErrorKind, Read, Write};
-use std::net::TcpStream;
+use std::net::{SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
 use perbuck_report::html::script;
@@ -26,6 +26,8 @@ pub(super) struct Request {
     pub(super) path: String,
     /// What stands after the question mark: names and values, decoded.
     pub(super) query: Vec<(String, String)>,
+    /// The formats that the client takes.
+    pub(super) accept: String,
 }
 
 impl Request {
@@ -42,13 +44,13 @@ pub(super) struct Answer {
     /// What the body is.
     pub(super) kind: &'static str,
     /// The body, in parts that need not be copied.
-    pub(super) body: Vec<String>,
+    pub(super) body: Vec<Vec<u8>>,
 }
 
 impl Answer {
     /// What was asked for.
     pub(super) fn ok(kind: &'static str, body: String) -> Self {
-        Self { status: 200, kind, body: vec![body] }
+        Self { status: 200, kind, body: vec![body.into_bytes()] }
     }
 
     pub(super) fn page(body: String) -> Self {
@@ -56,7 +58,7 @@ impl Answer {
     }
 
     pub(super) fn error(status: u16, text: &str) -> Self {
-        Self { status, kind: "text/plain; charset=utf-8", body: vec![format!("{text}\n")] }
+        Self { status, kind: "text/plain; charset=utf-8", body: vec![format!("{text}\n").into_bytes()] }
     }
 }
 
@@ -93,7 +95,7 @@ impl Timed<'_> {
 }
 
 /// Reads a request, and answers what `answer` says to it or why it is none.
-pub(super) fn serve(stream: &TcpStream, port: u16, answer: impl FnOnce(&Request) -> Answer) -> io::Result<()> {
+pub(super) fn serve(stream: &TcpStream, at: SocketAddr, answer: impl FnOnce(&Request) -> Answer) -> io::Result<()> {
     let mut timed = Timed { stream, end: Instant::now() + REQUEST };
     let mut bytes = Vec::new();
     let mut part = [0; 4096];
@@ -108,14 +110,14 @@ pub(super) fn serve(stream: &TcpStream, port: u16, answer: impl FnOnce(&Request)
     if bytes.is_empty() {
         return Ok(());
     }
-    let (answer, head_only) = match parse(&String::from_utf8_lossy(&bytes), port) {
+    let (answer, head_only) = match parse(&String::from_utf8_lossy(&bytes), at) {
         Ok(request) => (answer(&request), request.head_only),
         Err(refused) => (refused, false),
     };
     write(stream, &answer, head_only)
 }
 
-fn parse(text: &str, port: u16) -> Result<Request, Answer> {
+fn parse(text: &str, at: SocketAddr) -> Result<Request, Answer> {
     let Some((head, _)) = text.split_once("\r\n\r\n") else { return Err(Answer::error(400, "the request is incomplete")) };
     let mut lines = head.split("\r\n");
     let mut words = lines.next().unwrap_or_default().split(' ');
@@ -125,11 +127,14 @@ fn parse(text: &str, port: u16) -> Result<Request, Answer> {
     if !version.starts_with("HTTP/1.") {
         return Err(Answer::error(505, "this server speaks HTTP/1 only"));
     }
-    let hosts: Vec<&str> =
-        lines.filter_map(|l| l.split_once(':')).filter(|(n, _)| n.eq_ignore_ascii_case("host")).map(|h| h.1.trim()).collect();
+    let fields: Vec<(&str, &str)> = lines.filter_map(|l| l.split_once(':')).map(|(name, value)| (name, value.trim())).collect();
+    let named = |name: &str| fields.iter().filter(|(n, _)| n.eq_ignore_ascii_case(name)).map(|(_, v)| *v).collect::<Vec<&str>>();
+    let hosts = named("host");
     // A page from elsewhere whose name was turned to this machine (DNS rebinding) still says its own name here.
-    let ours = ["127.0.0.1", "localhost", "[::1]"].map(|name| format!("{name}:{port}"));
-    if hosts.len() != 1 || !ours.iter().any(|o| o.eq_ignore_ascii_case(hosts[0])) {
+    // Who listens in a network shows it to the network.
+    let ours = ["127.0.0.1", "localhost", "[::1]"].map(|name| format!("{name}:{}", at.port()));
+    let is_ours = |host: &str| !at.ip().is_loopback() || ours.iter().any(|o| o.eq_ignore_ascii_case(host));
+    if hosts.len() != 1 || !is_ours(hosts[0]) {
         return Err(Answer::error(421, "this is a local page of perbuck: open it by its own address"));
     }
     if !matches!(method, "GET" | "HEAD") {
@@ -145,7 +150,7 @@ fn parse(text: &str, port: u16) -> Result<Request, Answer> {
     };
     let query: Option<Vec<(String, String)>> = query.split('&').filter(|p| !p.is_empty()).map(pair).collect();
     match (decoded(path), query) {
-        (Some(path), Some(query)) => Ok(Request { head_only: method == "HEAD", path, query }),
+        (Some(path), Some(query)) => Ok(Request { head_only: method == "HEAD", path, query, accept: named("accept").join(",") }),
         _ => Err(Answer::error(400, "this is no address")),
     }
 }
@@ -177,7 +182,7 @@ pub(super) fn encoded(text: &str) -> String {
 }
 
 pub(super) fn write(stream: &TcpStream, answer: &Answer, head_only: bool) -> io::Result<()> {
-    let length: usize = answer.body.iter().map(String::len).sum();
+    let length: usize = answer.body.iter().map(Vec::len).sum();
     let allow = if answer.status == 405 { "Allow: GET, HEAD\r\n" } else { "" };
     let head = format!(
         "HTTP/1.1 {} {}\r\nContent-Type: {}\r\nContent-Length: {length}\r\n{allow}Connection: close\r\nCache-Control: no-store\r\n\
@@ -193,7 +198,7 @@ pub(super) fn write(stream: &TcpStream, answer: &Answer, head_only: bool) -> io:
     let mut timed = Timed { stream, end: Instant::now() + ANSWER };
     timed.write(head.as_bytes())?;
     if !head_only {
-        answer.body.iter().try_for_each(|part| timed.write(part.as_bytes()))?;
+        answer.body.iter().try_for_each(|part| timed.write(part))?;
     }
     Ok(())
 }
@@ -217,8 +222,12 @@ mod tests {
 
     use super::*;
 
+    fn at(address: &str) -> SocketAddr {
+        address.parse().unwrap()
+    }
+
     fn of(head: &str) -> Result<Request, u16> {
-        parse(&format!("{head}\r\n\r\n"), 8080).map_err(|a| a.status)
+        parse(&format!("{head}\r\n\r\n"), at("127.0.0.1:8080")).map_err(|a| a.status)
     }
 
     #[test]
@@ -226,6 +235,19 @@ mod tests {
         let found = of("GET /study?name=a%2Fb+c&x HTTP/1.1\r\nHost: 127.0.0.1:8080").unwrap();
         assert_eq!((found.path.as_str(), found.value("name"), found.value("x"), found.head_only), ("/study", "a/b c", "", false));
         assert!(of("HEAD / HTTP/1.1\r\nhost: LOCALHOST:8080").unwrap().head_only);
+    }
+
+    #[test]
+    fn formats_are_those_of_all_accept_lines() {
+        let found = of("GET / HTTP/1.1\r\nHost: 127.0.0.1:8080\r\naccept: a/b; q=1\r\nAccept: c/d").unwrap();
+        assert_eq!(found.accept, "a/b; q=1,c/d");
+    }
+
+    #[test]
+    fn an_address_in_a_network_is_known_by_any_name() {
+        let text = "GET /metrics HTTP/1.1\r\nHost: client-1:9464\r\n\r\n";
+        assert!(parse(text, at("0.0.0.0:9464")).is_ok() && parse(text, at("[::1]:9464")).is_err());
+        assert!(parse(&text.replace("Host", "X"), at("10.0.0.1:9464")).is_err());
     }
 
     #[test]
@@ -247,8 +269,8 @@ mod tests {
     proptest! {
         #[test]
         fn any_bytes_are_answered(text in "\\PC{0,200}") {
-            let _ = parse(&text, 1);
-            let _ = parse(&format!("{text}\r\n\r\n"), 1);
+            let _ = parse(&text, at("127.0.0.1:1"));
+            let _ = parse(&format!("{text}\r\n\r\n"), at("127.0.0.1:1"));
         }
 
         #[test]

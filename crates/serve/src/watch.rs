@@ -14,13 +14,13 @@ use perbuck_lab::live::{Event, LIVE_FILE, Line};
 use super::recent::{Second, drawings};
 
 /// Bytes of the file's end that are read: some ten minutes of seconds.
-const END: u64 = 200 * 1024;
+const END: u64 = 640 * 1024;
 
 /// Seconds that the page draws.
 const SECONDS: usize = 300;
 
 /// Seconds without a line after which a run counts as gone.
-const SILENCE_S: u64 = 30;
+pub(super) const SILENCE_S: u64 = 30;
 
 /// Warm-up and window of a trial of a workload, in milliseconds.
 type TimesMs<'a> = &'a dyn Fn(&str) -> Option<[u64; 2]>;
@@ -61,13 +61,13 @@ fn state(text: &str, now_ms: u64, times_ms: TimesMs<'_>) -> Value {
     let (mut at, mut finished) = (0, 0);
     for line in &lines {
         match &line.event {
-            Event::Began { trials, on_disk } => {
+            Event::Began { trials, on_disk, .. } => {
                 out["trials"] = json!(trials);
                 out["on_disk"] = json!(on_disk);
                 finished = *on_disk;
             }
             Event::Doing { text } => out["doing"] = json!(text),
-            Event::Second { trial, position, left_s, second } => {
+            Event::Second { trial, position, left_s, second, .. } => {
                 out["doing"] = json!(trial.title());
                 out["position"] = json!(position);
                 out["left_s"] = json!(left_s);
@@ -81,7 +81,7 @@ fn state(text: &str, now_ms: u64, times_ms: TimesMs<'_>) -> Value {
                 finished = finished.max(at);
                 done.push(json!({ "trial": trial.title(), "value": value }));
             }
-            Event::Ended => {}
+            Event::Rest { .. } | Event::Ended => {}
         }
     }
     out["finished"] = json!(finished);

@@ -1,5 +1,7 @@
 //! Arguments of the commands that look at this machine.
 
+use std::path::PathBuf;
+
 use clap::Args;
 
 #[derive(Debug, Args)]
@@ -14,6 +16,12 @@ pub(crate) struct FactsArguments {
 
 #[derive(Debug, Args)]
 pub(crate) struct DoctorArguments {
+    /// Examine this machine by SSH in place of the one at hand: ssh://root@db1
+    #[arg(long, value_name = "HOST")]
+    pub(crate) host: Option<String>,
+    /// Set what can be set, after the script that restores it was written to this new file
+    #[arg(long, value_name = "UNDO", conflicts_with = "json")]
+    pub(crate) apply: Option<PathBuf>,
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,

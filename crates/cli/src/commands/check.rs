@@ -1,7 +1,7 @@
 //! `perbuck check STUDY`
 
 use perbuck_console::{Display, TRIAL_STOPS, print, print_json, stop_on_signal};
-use perbuck_core::study::{NO_LIMIT_NS, Study, Sweep};
+use perbuck_core::study::{Contender, NO_LIMIT_NS, Study, Sweep};
 use perbuck_core::units::duration_text;
 use perbuck_lab::estimate::Estimate;
 use perbuck_lab::inputs::Inputs;
@@ -34,6 +34,8 @@ pub(crate) fn run(arguments: &CheckArguments) -> Result<(), LabError> {
         () if inputs.study.imported => imported(&inputs.study),
         () => trials(&inputs),
     };
+    let volumes = inputs.study.contenders.iter().flat_map(Contender::volumes_beyond_machines);
+    out.extend(volumes.map(|line| line + "\n"));
     if arguments.connect {
         let run = RunOptions { ask_password: arguments.password.asked(), ..LabOptions::default().run };
         let lab = Lab::of(inputs, LabOptions { run, ..LabOptions::default() })?;

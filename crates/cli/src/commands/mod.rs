@@ -15,6 +15,7 @@ use perbuck_lab::csv::study::{FileOptions, write_study};
 use perbuck_lab::planned::Planned;
 use perbuck_lab::power::Power;
 use perbuck_lab::prepare::Preparation;
+use perbuck_lab::progress::Progress as _;
 use perbuck_lab::registry::Registry;
 use perbuck_lab::run::RunOptions;
 use perbuck_lab::verify::VerifyRequest;
@@ -22,6 +23,7 @@ use perbuck_lab::{ErrorKind, Lab, LabError, LabOptions};
 use perbuck_load::loader::csv::CsvFormat;
 use perbuck_report::pipeline;
 use perbuck_report::text::{self, Screen};
+use perbuck_serve::Listener;
 
 use crate::args::{
     AuditArguments, CapacityArguments, CompareArguments, PlanArguments, PrepareArguments, PriceArguments, ReplayArguments,
@@ -123,6 +125,7 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), LabError> {
     };
     let StudyArguments { path, targets, prices } = &arguments.study;
     let lab = Lab::open(path, LabOptions { targets: targets.of(), prices: prices.clone(), run, ..LabOptions::default() })?;
+    watched(arguments, &lab)?;
     let stop = stop_on_signal(TRIAL_STOPS)?;
     if arguments.driver.is_some() {
         let agents = fleet::options(&arguments.fleet)?;
@@ -135,6 +138,19 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), LabError> {
     }
     print_styled(&text::verdicts(&results.study, &results.comparison, screen()))?;
     print_hint(&format!("\nWrite the report with: perbuck report {}\n", lab.folder().display()))
+}
+
+/// Serves the metrics of a run, where that is asked for.
+fn watched(arguments: &RunArguments, lab: &Lab) -> Result<(), LabError> {
+    let Some(at) = arguments.metrics.metrics else { return Ok(()) };
+    let listener = Listener::at(at)?;
+    Display::default().line(&format!("metrics for Prometheus: http://{}/metrics", listener.address()));
+    listener.serve(&lab.inputs().study.name, &lab.folder())
+}
+
+/// Prints the dashboard of Grafana.
+pub(crate) fn dashboard() -> Result<(), LabError> {
+    print_json(&perbuck_exposition::dashboard::json())
 }
 
 pub(crate) fn capacity(arguments: &CapacityArguments) -> Result<(), LabError> {

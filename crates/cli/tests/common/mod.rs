@@ -11,6 +11,7 @@ pub mod maria;
 pub mod planted;
 pub mod pods;
 pub mod postgres;
+pub mod prometheus;
 pub mod tidb;
 pub mod tpcc_rows;
 

@@ -4,11 +4,25 @@
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
+fn is_root() -> bool {
+    Command::new("id").arg("-u").output().unwrap().stdout == b"0\n"
+}
+
+/// The same command as root.
+pub fn rooted(command: &Command) -> Command {
+    let mut rooted = if is_root() { Command::new(command.get_program()) } else { Command::new("sudo") };
+    if !is_root() {
+        rooted.args(["-n", "-E"]).arg(command.get_program());
+    }
+    rooted.args(command.get_args()).current_dir(command.get_current_dir().unwrap());
+    rooted.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    rooted
+}
+
 /// Runs a script of the shell as root, through `sudo` where this is another user.
 pub fn as_root(script: &str) -> String {
-    let is_root = Command::new("id").arg("-u").output().unwrap().stdout == b"0\n";
-    let mut command = if is_root { Command::new("sh") } else { Command::new("sudo") };
-    if !is_root {
+    let mut command = if is_root() { Command::new("sh") } else { Command::new("sudo") };
+    if !is_root() {
         command.args(["-n", "sh"]);
     }
     let output = command.args(["-e", "-c", script]).output().unwrap();

@@ -5,6 +5,7 @@
 
 mod bounds;
 mod sampled;
+mod server;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -26,6 +27,18 @@ pub struct Explained {
     /// What bound the throughput by what was seen, in words; empty where nothing was seen that did.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub bounds: Vec<Bound>,
+    /// What the servers did for a unit of what is compared, by their own counters; empty where they do not tell.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub each: Vec<ServerWorkEach>,
+}
+
+/// Something that servers did.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ServerWorkEach {
+    /// What it is: `pages read`.
+    pub what: String,
+    /// How many for a unit of what is compared.
+    pub count: f64,
 }
 
 /// The processors of a machine, and what one of its programs did with them in the measured windows.
@@ -110,6 +123,7 @@ pub(super) fn explained(trials: &[&RunRecord], metric: &Metric) -> Option<Explai
         server: server.zip(same(trials, server_processors)).map(|(cpu, n)| used(cpu, n)),
         client: Some(client).filter(|cpu| local && *cpu > 0).zip(same(trials, client_processors)).map(|(cpu, n)| used(cpu, n)),
         bounds: Vec::new(),
+        each: server::Metered::of(trials).map(|m| m.each(counted)).unwrap_or_default(),
     };
     found.bounds = bounds::bounds(trials, &found);
     (found != Explained::default()).then_some(found)

@@ -107,6 +107,7 @@ fn unlike_clients(a: &RunRecord, b: &RunRecord) -> Vec<&'static str> {
         (of_clients(a, |h| h.cpus) != of_clients(b, |h| h.cpus), "the number of processors"),
         (of_clients(a, |h| &h.os) != of_clients(b, |h| &h.os), "the operating system"),
         (a.perbuck != b.perbuck, "the version of perbuck"),
+        (tuned(a) != tuned(b), "the settings of the server's machine"),
         (a.agents.len() != b.agents.len(), "the number of agents"),
         (unlike_distances(a, b), "the distance to the server, by the round trip of a packet,"),
     ];
@@ -132,6 +133,11 @@ fn unlike_distances(a: &RunRecord, b: &RunRecord) -> bool {
 
 fn machines(r: &RunRecord) -> BTreeSet<(&String, &String, u32)> {
     of_clients(r, |h| (&h.arch, &h.cpu_model, h.cpus))
+}
+
+/// What perbuck set on the server's machine, whatever that had before.
+fn tuned(r: &RunRecord) -> Vec<(&String, &String)> {
+    r.target.tuned.iter().map(|one| (&one.path, &one.value)).collect()
 }
 
 /// Where its pods ran, and from which images.
@@ -163,7 +169,7 @@ const FACTS_NAMED: usize = 6;
 type Machines = (&'static str, fn(&RunRecord) -> Vec<&MachineFacts>);
 const MACHINES: [Machines; 2] = [
     ("client", |r| r.clients().into_iter().filter_map(|client| client.facts.as_deref()).collect()),
-    ("server", |r| r.target.machine.iter().filter_map(|machine| machine.facts.as_deref()).collect()),
+    ("server", |r| r.target.machines.iter().filter_map(|machine| machine.facts.as_deref()).collect()),
 ];
 
 /// The facts in which the machines of two trials differ, machine by machine, in words. Facts that one of them does not tell differ in

@@ -31,11 +31,11 @@ pub struct MachineSamples {
     pub series: Vec<Series>,
 }
 
-/// The machine of a server that is not the client's.
+/// A machine of the servers that is not the client's.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ServerMachine {
-    /// Its address: `ssh://db1`.
+    /// Its address: `ssh://db1`, or that of its node_exporter.
     pub source: String,
     /// What its system tells of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -43,6 +43,9 @@ pub struct ServerMachine {
     /// What it did in the measured window.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub samples: Option<MachineSamples>,
+    /// Why it is not known what it did, where that was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unread: Option<String>,
 }
 
 impl RunRecord {
@@ -53,7 +56,9 @@ impl RunRecord {
             self.health.samples.as_ref().filter(|_| self.agents.is_empty()).map(|s| ("the client's machine".to_owned(), s));
         let of_agent = |a: &'_ AgentRecord| format!("the machine of agent {}", a.name);
         let agents = self.agents.iter().filter_map(|a| Some((of_agent(a), a.samples.as_ref()?)));
-        let server = self.target.machine.as_ref().and_then(|m| Some((SERVERS.to_owned(), m.samples.as_ref()?)));
+        let machines = &self.target.machines;
+        let name = |m: &ServerMachine| if machines.len() == 1 { SERVERS.to_owned() } else { format!("{SERVERS} {}", m.source) };
+        let server = machines.iter().filter_map(|m| Some((name(m), m.samples.as_ref()?)));
         client.into_iter().chain(agents).chain(server).collect()
     }
 }

@@ -67,6 +67,12 @@ fn of_contender(contender: &Contender, put: &mut dyn FnMut(&str, Option<String>)
     for (name, value) in &contender.server_settings {
         own(&format!("server_settings.{name}"), Some(value.value.clone()));
     }
+    if let Some(tuning) = &contender.tuning {
+        own("tuning.packets", tuning.spread_packets.then(|| "spread".to_owned()));
+        for (path, value) in &tuning.settings {
+            own(&format!("tuning.{path}"), Some(value.clone()));
+        }
+    }
     let Some(server) = &contender.server else { return };
     own("server.kind", Some(server.kind.value.clone()));
     for (key, value) in [("version", &server.version), ("program", &server.program), ("folder", &server.folder)] {

@@ -12,9 +12,11 @@ use super::build::read_build;
 use super::client::read_client;
 use super::costs::{read_discount, read_fee, read_traffic};
 use super::deploy::read_deploy;
+use super::prometheus::read_prometheus;
 use super::published::{article, check_results, read_results};
 use super::server::{read_server, read_server_settings};
 use super::transactions::read_transactions;
+use super::tuning::read_tuning;
 use super::{
     AuditSpec, ClientSpec, Contender, Decision, Factor, Node, Published, Reset, STUDY_SCHEMA, Study, Summary, Sweep, WorkloadSpec,
 };
@@ -325,6 +327,8 @@ fn read_contender(s: &Section<'_>, root: &Section<'_>) -> Option<Contender> {
         );
     }
     found.server_settings = read_server_settings(s);
+    found.tuning = read_tuning(s);
+    found.prometheus = read_prometheus(s);
     found.build = read_build(s);
     found.transactions = read_transactions(s);
     found.wait_ready_ns = s.duration_ns("wait_ready");

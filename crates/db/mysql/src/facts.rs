@@ -125,8 +125,13 @@ pub(crate) async fn work(session: &mut MysqlSession) -> Result<Result<(String, u
     let work = status.iter().filter(|(name, _)| lists(WORK, name));
     let done = work.filter_map(|(_, count)| count.parse::<u64>().ok()).sum();
     let variables = pairs(session, "SHOW GLOBAL VARIABLES").await?;
-    let identity: Vec<&str> = IDENTITY.split(' ').filter_map(|name| variables.get(name)).map(String::as_str).collect();
-    Ok(Ok((identity.join(" "), done)))
+    Ok(Ok((identity(&variables), done)))
+}
+
+/// Who the server with these variables is.
+pub(crate) fn identity(variables: &BTreeMap<String, String>) -> String {
+    let told: Vec<&str> = IDENTITY.split(' ').filter_map(|name| variables.get(name)).map(String::as_str).collect();
+    told.join(" ")
 }
 
 /// Whether [`WORK`] counts a statement.

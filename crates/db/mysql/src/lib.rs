@@ -12,6 +12,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use perbuck_load::driver::{DataSize, Driver, ServerWork, SessionId, Settling, TargetFacts};
 use perbuck_load::error::DriverError;
+use perbuck_load::meter::Meter;
 use perbuck_load::preflight::HostFacts;
 
 use perbuck_database::address::TargetProblem;
@@ -29,6 +30,7 @@ mod errors;
 mod facts;
 mod infile;
 mod literals;
+mod meter;
 mod preflight;
 mod session;
 mod settings;
@@ -96,6 +98,8 @@ pub struct MysqlDriver {
     fallbacks: Arc<AtomicU64>,
     /// Statements that its sessions sent, of those that [`facts::WORK`] counts.
     sent: Sent,
+    /// SELECTs that read metrics during trials: [`Driver::counters`] leaves them out.
+    metered: Arc<AtomicU64>,
 }
 
 impl MysqlDriver {
@@ -109,6 +113,7 @@ impl MysqlDriver {
             wishes: Wishes::default(),
             fallbacks: Arc::default(),
             sent: Sent::default(),
+            metered: Arc::default(),
         })
     }
 
@@ -157,7 +162,16 @@ impl Driver for MysqlDriver {
     }
 
     async fn counters(&self) -> Result<BTreeMap<String, i64>, DriverError> {
-        on_a_session(self, facts::counters).await
+        let mut counted = on_a_session(self, facts::counters).await?;
+        // What a record compares with what its terminals sent.
+        if let Some(all) = counted.get_mut("Com_select") {
+            *all -= self.metered.load(Ordering::Relaxed) as i64;
+        }
+        Ok(counted)
+    }
+
+    async fn meter(&self, connections: u32) -> Result<Option<Box<dyn Meter>>, DriverError> {
+        meter::open(self, connections).await
     }
 
     async fn settling(&self) -> Result<Option<Settling>, DriverError> {

@@ -25,6 +25,12 @@ pub(crate) async fn store_bytes(session: &mut MysqlSession) -> Result<Option<u64
 }
 
 async fn metrics(session: &mut MysqlSession) -> Result<Metrics, DriverError> {
+    let (processes, not_told) = processes(session).await?;
+    Ok(Metrics::of(processes, not_told).await)
+}
+
+/// The processes of the cluster, and the parts that are not told, with the reason.
+pub(crate) async fn processes(session: &mut MysqlSession) -> Result<(Vec<Process>, BTreeMap<String, String>), DriverError> {
     let mut not_told = BTreeMap::new();
     // Embedded stores have no version and no port.
     let all =
@@ -46,10 +52,10 @@ async fn metrics(session: &mut MysqlSession) -> Result<Metrics, DriverError> {
         }),
         Err(why) => {
             not_told.insert("tidb".to_owned(), why);
-            return Ok(Metrics::of(Vec::new(), not_told).await);
+            return Ok((Vec::new(), not_told));
         }
     };
-    Ok(Metrics::of(processes.collect(), not_told).await)
+    Ok((processes.collect(), not_told))
 }
 
 /// How many statements the server of that number has executed for its clients; why it is not known.

@@ -11,6 +11,7 @@ use std::collections::BTreeMap;
 
 use perbuck_load::driver::{DataSize, Driver, ServerWork, SessionId, TargetFacts};
 use perbuck_load::error::DriverError;
+use perbuck_load::meter::Meter;
 use perbuck_load::preflight::HostFacts;
 
 use perbuck_database::address::{TargetProblem, problem};
@@ -25,6 +26,7 @@ mod dialect;
 mod errors;
 mod facts;
 mod family;
+mod meter;
 mod preflight;
 mod scans;
 mod session;
@@ -150,6 +152,14 @@ impl Driver for PostgresDriver {
             // What their counters count is one node's part of the work.
             Family::Cockroach | Family::Yugabyte => Ok(BTreeMap::new()),
             _ => on_a_session(self, facts::counters).await,
+        }
+    }
+
+    async fn meter(&self, connections: u32) -> Result<Option<Box<dyn Meter>>, DriverError> {
+        match self.family {
+            // As of [`Self::counters`].
+            Family::Cockroach | Family::Yugabyte => Ok(None),
+            _ => meter::open(self, connections).await,
         }
     }
 

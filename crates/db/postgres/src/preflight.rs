@@ -36,13 +36,20 @@ pub(crate) async fn preflight(session: &mut PostgresSession, family: Family) -> 
     // `PostgreSQL 15.14 (Debian …)`.
     let number = version.split(' ').nth(1).unwrap_or_default();
     let problems = too_old(family.name(), number, &LEAST).into_iter().collect();
+    let sessions_max = sessions_max(session).await?;
+    let data_folder = if session.wire.socket.peer_is_local() { data_folder(session).await? } else { None };
+    Ok(HostFacts { version, problems, sessions_max, data_folder, is_new: false })
+}
+
+/// The most sessions that the user may have in the database.
+pub(crate) async fn sessions_max(session: &mut PostgresSession) -> Result<Option<u32>, DriverError> {
+    let mut rows = Rows::default();
     session.query(SESSIONS_MAX, &mut rows).await?;
     let mut limits = Vec::new();
     for column in 0..rows.width() {
         limits.extend(if rows.is_empty() { None } else { u32::try_from(rows.int(0, column)?).ok() });
     }
-    let data_folder = if session.wire.socket.peer_is_local() { data_folder(session).await? } else { None };
-    Ok(HostFacts { version, problems, sessions_max: limits.into_iter().min(), data_folder, is_new: false })
+    Ok(limits.into_iter().min())
 }
 
 /// The folder of a server whose processes this machine sees. Not every user is told its name.

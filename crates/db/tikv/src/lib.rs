@@ -16,10 +16,12 @@ use perbuck_database::{Database, Dialect, Wishes};
 use perbuck_grpc::Malformed;
 use perbuck_load::driver::{DataSize, Driver, SessionId, Settling, TargetFacts};
 use perbuck_load::error::{DriverError, ErrorClass, ErrorCode};
+use perbuck_load::meter::Meter;
 use rustls::ClientConfig;
 
 use perbuck_net::certificates::{TlsOptions, config_for_grpc};
 use perbuck_net::cluster::{Metrics, Process};
+use perbuck_net::ports::Ports;
 
 mod dialect;
 mod hub;
@@ -144,14 +146,25 @@ impl Driver for TikvDriver {
         Ok(DataSize { store_bytes: self.metrics().await?.store_bytes(), ..DataSize::default() })
     }
 
+    async fn meter(&self, _connections: u32) -> Result<Option<Box<dyn Meter>>, DriverError> {
+        let (processes, not_told) = self.processes().await?;
+        Ok(Some(Box::new(Ports::open(processes, not_told).await)))
+    }
+
     async fn settling(&self) -> Result<Option<Settling>, DriverError> {
         Ok(self.metrics().await?.settling())
     }
 }
 
 impl TikvDriver {
-    /// What PD and the stores tell at their status ports; PD's is the one that clients use.
+    /// What PD and the stores tell at their status ports.
     async fn metrics(&self) -> Result<Metrics, DriverError> {
+        let (processes, not_told) = self.processes().await?;
+        Ok(Metrics::of(processes, not_told).await)
+    }
+
+    /// PD, at the port that clients use, and the stores; and the parts that are not told, with the reason.
+    async fn processes(&self) -> Result<(Vec<Process>, BTreeMap<String, String>), DriverError> {
         let hub = Hub::of(&self.settings);
         let (_, stores) = hub.cluster().await?;
         let process = |kind: &str, host: &str, port, identity| {
@@ -170,7 +183,7 @@ impl TikvDriver {
         // With TLS, status ports want the certificates of the cluster.
         let why = "perbuck reads status ports without TLS only";
         let not_told = self.settings.tls.iter().flat_map(|_| ["pd", "tikv"]).map(|part| (part.to_owned(), why.to_owned()));
-        Ok(Metrics::of(processes, not_told.collect()).await)
+        Ok((processes, not_told.collect()))
     }
 }
 

@@ -12,6 +12,7 @@ use perbuck_load::trial::TrialSpec;
 use super::terms::Terms;
 use crate::error::LabError;
 use crate::folder::has_file;
+use crate::sidecar::Trial;
 use crate::store::{self, CAPACITY_FOLDER};
 use crate::{stored, trial};
 
@@ -184,11 +185,11 @@ impl<'a> Hunt<'a> {
         self.folder().join(below)
     }
 
-    /// Takes the record of a trial that was just run: writes it and tells the search.
-    pub(super) fn take(&mut self, record: &RunRecord, probe: Probe) -> Result<ProbeResult, LabError> {
-        store::write_once(&self.root, &self.path(probe), record)?;
+    /// Takes a trial that was just run: writes its record and tells the search.
+    pub(super) fn take(&mut self, trial: &Trial, probe: Probe) -> Result<ProbeResult, LabError> {
+        store::write_once(&self.root, &self.path(probe), (&trial.record, trial.series.as_deref()))?;
         self.ran = true;
-        self.tell(record, probe)
+        self.tell(&trial.record, probe)
     }
 
     fn tell(&mut self, record: &RunRecord, probe: Probe) -> Result<ProbeResult, LabError> {

@@ -16,6 +16,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::{Pid, geteuid};
 
 use crate::folder::remove as remove_file;
+use crate::tuning;
 
 /// The names of all folders of servers start so.
 pub(super) const PREFIX: &str = "perbuck-server-";
@@ -131,6 +132,8 @@ pub(super) fn clean_one(path: &Path) -> io::Result<bool> {
 
 /// Deletes a folder whose lock is held, the marker last: what is cut off here goes on with the next command.
 fn remove(path: &Path) -> io::Result<()> {
+    // What was set for its trials is not left with its machine, whoever removes it.
+    tuning::undo(path, Path::new("/")).map_err(io::Error::other)?;
     let quits = fs::read_to_string(path.join(MARKER)).is_ok_and(|text| text == QUITS);
     let began = Instant::now();
     loop {

@@ -25,9 +25,11 @@ use super::program::{self, START_COMMAND};
 use super::running::{Pause, Running, log_of};
 use super::talk::{Ask, Config, Numbered, Order, Started, Told};
 use super::{agent, host};
+use crate::doctor::{self, Seen};
 use crate::error::{ErrorKind, Failure, LabError};
 use crate::machine_sampler::MachineSampler;
 use crate::sampler::ServerSeen;
+use crate::tuning;
 
 /// The first argument of a process that is a guard.
 pub(super) const GUARD_COMMAND: &str = "hold-server";
@@ -94,9 +96,11 @@ fn run(folder: Option<&str>) -> Result<(), LabError> {
                 drop(door.take());
                 return serve(order, asks, limit);
             }
+            Ask::Examine => tell(number, &Told::Examined(Seen::now())),
+            Ask::Put(settings) => tell(number, &Told::Put(doctor::put(&settings))),
             Ask::Serve(token) => return agent::serve(&token, number, &asks),
             // Of no server there is nothing to tell.
-            Ask::Restart(_) | Ask::See | Ask::Watch | Ask::Watched | Ask::Doing | Ask::Pulse => {}
+            Ask::Restart(_) | Ask::See | Ask::Watch | Ask::Watched | Ask::Doing | Ask::Pulse | Ask::Tune(_) | Ask::Untune => {}
         }
     }
     Ok(())
@@ -258,13 +262,15 @@ fn ended(process: &mut Child, gone: &Receiver<Config>) -> io::Result<Option<Exit
 fn gone(charge: &Charge, asks: Receiver<Asked>, limit: Duration) -> io::Result<Receiver<Config>> {
     let (tell, told) = channel();
     let (folder, password, last) = (charge.folder.clone(), charge.order.password.clone(), last_process(charge));
+    let server = folder.clone();
     let words = move || Told::Doing { doing: folder::doing(&folder), words: last_words(&folder, &last, &password) };
-    thread::Builder::new().name("answers".to_owned()).spawn(move || answer(&asks, limit, &tell, &words))?;
+    thread::Builder::new().name("answers".to_owned()).spawn(move || answer((&asks, limit), &tell, &words, &server))?;
     Ok(told)
 }
 
 /// Answers what needs nothing of the processes, and passes on the rest.
-fn answer(asks: &Receiver<Asked>, limit: Duration, restart: &Sender<Config>, doing: &dyn Fn() -> Told) {
+fn answer((asks, limit): (&Receiver<Asked>, Duration), restart: &Sender<Config>, doing: &dyn Fn() -> Told, folder: &Path) {
+    let root = Path::new("/");
     let mut watch = MachineSampler::new();
     // What cannot be read is no word of perbuck, and the end as well.
     while let Ok(Ok((number, ask))) = asks.recv_timeout(limit) {
@@ -273,6 +279,8 @@ fn answer(asks: &Receiver<Asked>, limit: Duration, restart: &Sender<Config>, doi
                 let limits = perbuck_observe::limits_of_children(std::process::id());
                 tell(number, &Told::Seen(perbuck_observe::cpu_of_children().map(|cpu| ServerSeen { cpu, limits })));
             }
+            Ask::Tune(tuning) => tell(number, &Told::Tuned(tuning::apply(&tuning, folder, root))),
+            Ask::Untune => tell(number, &Told::Untuned(tuning::undo(folder, root))),
             Ask::Watch => watch.open(),
             Ask::Watched => {
                 watch.close();
@@ -287,7 +295,7 @@ fn answer(asks: &Receiver<Asked>, limit: Duration, restart: &Sender<Config>, doi
             // It comes each second.
             Ask::Pulse => watch.read(),
             // A guard makes one server.
-            Ask::Look(_) | Ask::Clean(_) | Ask::Start(_) | Ask::Serve(_) => return,
+            Ask::Look(_) | Ask::Clean(_) | Ask::Start(_) | Ask::Serve(_) | Ask::Examine | Ask::Put(_) => return,
         }
     }
 }

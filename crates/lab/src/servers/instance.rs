@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 
-use perbuck_core::run_record::{Build, MachineSamples};
-use perbuck_core::study::ServerSpec;
+use perbuck_core::run_record::{Build, MachineSamples, TunedSetting};
+use perbuck_core::study::{ServerSpec, Tuning};
 use perbuck_database::secret::Secret;
 use perbuck_load::stop::StopToken;
 
@@ -20,6 +20,7 @@ use crate::process;
 use crate::sampler::ServerSeen;
 
 const PASSWORD_LENGTH: usize = 32;
+const SILENT: &str = "its guard does not answer";
 /// How the names of variables end that hold passwords and the like: perbuck's own, those of database clients and of clouds.
 const PASSWORDS: [&str; 4] = ["PASSWORD", "_PWD", "_TOKEN", "_SECRET_ACCESS_KEY"];
 
@@ -70,6 +71,28 @@ impl Holder {
                 Some(ServerSeen { cpu: perbuck_observe::cpu_of(pid)?, limits })
             }
             Host::There(_) => self.0.seen(),
+        }
+    }
+
+    /// Sets its machine as a study asks.
+    ///
+    /// # Errors
+    /// Why it cannot be, in words.
+    pub(crate) fn tune(&self, tuning: &Tuning) -> Result<Vec<TunedSetting>, String> {
+        match self.0.ask(&Ask::Tune(tuning.clone())) {
+            Some(Told::Tuned(tuned)) => tuned,
+            _ => Err(SILENT.to_owned()),
+        }
+    }
+
+    /// Has its machine as it was; says which settings another program had changed.
+    ///
+    /// # Errors
+    /// What is not as it was.
+    pub(crate) fn untune(&self) -> Result<Vec<String>, String> {
+        match self.0.ask(&Ask::Untune) {
+            Some(Told::Untuned(changed)) => changed,
+            _ => Err(SILENT.to_owned()),
         }
     }
 
@@ -137,7 +160,7 @@ impl Instance {
     pub(super) fn doing(&self) -> (String, String) {
         match self.line.ask(&Ask::Doing) {
             Some(Told::Doing { doing, words }) => (doing, words),
-            _ => ("its guard does not answer".to_owned(), String::new()),
+            _ => (SILENT.to_owned(), String::new()),
         }
     }
 }

@@ -12,6 +12,7 @@ mod guard;
 pub(crate) mod host;
 mod instance;
 mod line;
+mod machine;
 mod order;
 mod program;
 pub(crate) mod ready;
@@ -24,7 +25,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use perbuck_core::run_record::Observed;
-use perbuck_core::study::{Contender, ServerSpec, Study, WorkloadSpec};
+use perbuck_core::study::{Contender, ServerSpec, Study, Tuning, WorkloadSpec};
 use perbuck_database::registry::AnyTarget;
 use perbuck_database::secret::Secret;
 use perbuck_deploy::local::{Kind, NAME};
@@ -34,6 +35,7 @@ use crate::error::{ErrorKind, Failure, LabError};
 use crate::progress::Progress;
 use crate::registry::Registry;
 use crate::stage::Stage;
+use crate::tuning;
 
 use host::{Address, Host};
 use instance::Instance;
@@ -43,6 +45,7 @@ use talk::{Ask, Order, Told};
 pub(crate) use agent::RemoteAgent;
 pub use guard::guard_if_asked;
 pub use instance::Holder;
+pub(crate) use machine::Machine;
 pub(crate) use talk::Looked;
 
 /// Connections beyond those of the sweep: for loading, checking and looking.
@@ -63,6 +66,8 @@ struct Running {
     instance: Instance,
     /// The machine that it runs on, where that is another one.
     looked: Option<Looked>,
+    /// What its machine is set to while trials run.
+    tuning: Option<Tuning>,
     /// The settings that it runs with.
     config: BTreeMap<String, String>,
 }
@@ -138,7 +143,8 @@ impl Servers {
         let (looked, program) = (running.looked.as_ref(), running.instance.build());
         let machine = looked.map(Looked::observed).unwrap_or_default();
         let server_machine = looked.map(Looked::server_machine);
-        Stage { holder: Some(running.instance.holder()), local: is_here, machine, server_machine, program, ..stage }
+        let tuning = running.tuning.clone();
+        Stage { holder: Some(running.instance.holder()), local: is_here, machine, server_machine, tuning, program, ..stage }
     }
 }
 
@@ -231,11 +237,16 @@ fn start(
     if !wanted(spec, version) {
         return Err(other_version(&who, spec, &started.program, version));
     }
+    if let Some(tuning) = &contender.tuning {
+        // What cannot be set is found before anything is loaded.
+        let holder = instance.holder();
+        holder.tune(tuning).and_then(|_| holder.untune()).map_err(|why| tuning::refused(&who, tuning, &why))?;
+    }
     let on = started.file_system.map(|f| format!(" ({f})")).unwrap_or_default();
     let on_host = if let Host::There(address) = &host { format!("{address}:") } else { String::new() };
     let folder = started.folder.display();
     progress.line(&format!("{who}: {kind} {version} runs at {target}, its data in {on_host}{folder}{on}"));
-    Ok(Running { who, target, password, instance, looked, config: spec.config() })
+    Ok(Running { who, target, password, instance, looked, tuning: contender.tuning.clone(), config: spec.config() })
 }
 
 /// A guard on the machine of a server, and the facts of that machine if it is another one. What killed runs left there is removed.

@@ -5,11 +5,14 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use perbuck_core::run_record::{Build, MachineFacts, MachineSamples, Observed, ServerMachine};
+use perbuck_core::run_record::{Build, MachineFacts, MachineSamples, Observed, ServerMachine, TunedSetting};
+use perbuck_core::study::Tuning;
 use perbuck_deploy::local::Parts;
 use perbuck_observe::Room;
+use perbuck_observe::setting::Setting;
 use serde::{Deserialize, Serialize};
 
+use crate::doctor::Seen;
 use crate::error::Failure;
 use crate::sampler::ServerSeen;
 
@@ -60,6 +63,14 @@ pub(super) enum Ask {
     Serve(String),
     /// What its server's processes have used; answered by [`Told::Seen`].
     See,
+    /// What spoils a measurement on its machine; answered by [`Told::Examined`].
+    Examine,
+    /// To set these files of its machine for good; answered by [`Told::Put`].
+    Put(Vec<Setting>),
+    /// To set its machine so while a trial runs; answered by [`Told::Tuned`].
+    Tune(Tuning),
+    /// To restore what was set; answered by [`Told::Untuned`].
+    Untune,
     /// To read what its machine does, until [`Ask::Watched`].
     Watch,
     /// What its machine did since; answered by [`Told::Watched`].
@@ -93,6 +104,14 @@ pub(super) enum Told {
     Serves(Result<SocketAddr, Failure>),
     /// CPU time of the server so far, and what limits did to it, where the system tells it.
     Seen(Option<ServerSeen>),
+    /// What was found.
+    Examined(Seen),
+    /// For each file whether it was set.
+    Put(Vec<Result<(), String>>),
+    /// What was set, or why it cannot be.
+    Tuned(Result<Vec<TunedSetting>, String>),
+    /// The settings that another program had changed, or what could not be restored.
+    Untuned(Result<Vec<String>, String>),
     /// What its machine did.
     Watched(Option<Box<MachineSamples>>),
     /// What the processes of the server are doing, and the last words of the one that was started last.
@@ -151,6 +170,6 @@ impl Looked {
 
     /// What a record holds of its machine, but for what that does in a trial.
     pub(super) fn server_machine(&self) -> ServerMachine {
-        ServerMachine { source: self.machine.source.clone(), facts: self.facts.clone(), samples: None }
+        ServerMachine { source: self.machine.source.clone(), facts: self.facts.clone(), ..ServerMachine::default() }
     }
 }

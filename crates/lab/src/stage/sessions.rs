@@ -18,6 +18,7 @@ use perbuck_load::workload::{Check, TableSpec};
 use super::Server;
 use crate::data::{self, DataState, FRESH, LoadLedger, Notes, server};
 use crate::error::LabError;
+use crate::metering::Metering;
 
 /// The way out of a load that was cut off.
 pub const GOES_ON: &str = "what was committed is kept: run the same command again, and the load goes on from there";
@@ -171,6 +172,10 @@ impl<D: Driver> Server for Sessions<D> {
 
     fn counters(&self) -> Result<BTreeMap<String, i64>, LabError> {
         self.ask("reading its counters", self.driver.counters())
+    }
+
+    fn meter(&self, connections: u32) -> Metering {
+        Metering::start(self.driver.clone(), connections)
     }
 
     fn settling(&self) -> Result<Option<Settling>, LabError> {

@@ -2,24 +2,28 @@
 
 use std::collections::BTreeMap;
 
-use perbuck_core::run_record::{ServerMachine, TargetRecord};
+use perbuck_core::run_record::{ServerMachine, TargetRecord, TunedSetting};
 use perbuck_load::driver::TargetFacts;
 
 use crate::sampler::Sampler;
 use crate::stage::Stage;
+use crate::watched;
 
 /// What was seen of the server's processes and machine in the window.
 pub(super) struct ServerSide {
     cpu_ns: Option<u64>,
     throttled: Option<f64>,
-    machine: Option<ServerMachine>,
+    machines: Vec<ServerMachine>,
+    tuned: Vec<TunedSetting>,
 }
 
 impl ServerSide {
-    pub(super) fn of(stage: &Stage, sampler: &mut Sampler<'_>) -> Self {
+    pub(super) fn of(stage: &Stage, sampler: &mut Sampler<'_>, tuned: Vec<TunedSetting>) -> Self {
         let samples = sampler.server_samples.take();
-        let machine = stage.server_machine.clone().map(|machine| ServerMachine { samples, ..machine });
-        Self { cpu_ns: sampler.server_ns, throttled: sampler.server_throttled, machine }
+        let own = stage.server_machine.clone().map(|machine| ServerMachine { samples, ..machine });
+        let watched = stage.prometheus.as_ref().zip(sampler.window).map(|(spec, window)| watched::in_window(spec, window));
+        let machines = own.into_iter().chain(watched.into_iter().flatten()).collect();
+        Self { cpu_ns: sampler.server_ns, throttled: sampler.server_throttled, machines, tuned }
     }
 }
 
@@ -37,12 +41,9 @@ pub(super) fn target_record(
         server_counters,
         server_cpu_ns: side.cpu_ns,
         server_throttled: side.throttled,
-        machine: side.machine,
+        tuned: side.tuned,
+        machines: side.machines,
         page_memory_bytes: facts.page_memory_bytes,
-        work: None,
-        observed: Vec::new(),
-        build: None,
-        distance: None,
-        deployed: None,
+        ..TargetRecord::default()
     }
 }

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use perbuck_core::arrivals::{Arrivals, RatePhase};
 use perbuck_core::load_model::LoadModel;
-use perbuck_core::run_record::TransactionRecord;
+use perbuck_core::run_record::{Interval, TransactionRecord};
 use perbuck_core::units::Seed;
 use perbuck_event::TaskSet;
 
@@ -15,7 +15,7 @@ use crate::driver::Session;
 use crate::error::{Cause, DriverError, ErrorClass};
 use crate::limit::Tolerance;
 use crate::observer::{SecondSeen, Unobserved};
-use crate::recorder::Report;
+use crate::recorder::{Report, Second};
 use crate::share::Share;
 use crate::sim::SimDriver;
 use crate::start::StartSignal;
@@ -144,7 +144,7 @@ fn simulate_with<W: Workload>(
         let (driver, stop) = (Arc::new(driver), StopToken::default());
         let (start, (reports, received)) = (StartSignal::default(), mpsc::channel());
         let plans = worker_plans(spec, false, false);
-        let mut watched = Watched { opened: 0, closed: 0, see };
+        let mut watched = Watched { opened: 0, closed: 0, transactions: 0, errors: 0, see };
         let mut collector = Collector::new(spec, (plans.len() as u32, LEAD), stop.clone(), start.clone(), &mut watched);
         let mut workers = TaskSet::default();
         for plan in plans {
@@ -174,19 +174,32 @@ fn simulate_with<W: Workload>(
         let spec = &as_ended(spec, &outcomes, None);
         let seen = Seen::of(&mut collector, spec, spec.duration_ns < planned_ns);
         assert_eq!((watched.opened, watched.closed), (1, 1));
-        Ok(finish(spec, &**workload, false, outcomes, seen))
+        let outcome = finish(spec, &**workload, false, outcomes, seen);
+        // Who adds up the seconds and the rest misses nothing.
+        let sum = |count: fn(&Interval) -> u64| outcome.intervals.iter().map(count).sum::<u64>();
+        assert_eq!((watched.transactions, watched.errors), (sum(|i| i.transactions), sum(|i| i.errors)));
+        Ok(outcome)
     })
 }
 
 struct Watched<'a> {
     opened: u32,
     closed: u32,
+    transactions: u64,
+    errors: u64,
     see: &'a mut dyn FnMut(&SecondSeen<'_>),
 }
 
 impl Observer for Watched<'_> {
     fn second(&mut self, seen: &SecondSeen<'_>) {
         (self.see)(seen);
+        self.rest(seen.second);
+    }
+
+    fn rest(&mut self, rest: &Second) {
+        self.transactions += rest.transactions;
+        self.errors += rest.errors;
+        assert_eq!(rest.by_class.iter().sum::<u64>(), rest.errors);
     }
 
     fn opens(&mut self) {

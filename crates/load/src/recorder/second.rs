@@ -4,6 +4,7 @@ use perbuck_core::histogram::Histogram;
 use perbuck_core::run_record::StatementCounts;
 use serde::{Deserialize, Serialize};
 
+use crate::error::ErrorClass;
 use crate::totals::PausesSeen;
 
 /// Transactions of one kind that ended in one second.
@@ -30,6 +31,12 @@ pub struct Second {
     pub counts: StatementCounts,
     /// Errors of any kind.
     pub errors: u64,
+    /// The same by class, in the order of [`ErrorClass::ALL`].
+    #[serde(default)]
+    pub by_class: [u64; ErrorClass::ALL.len()],
+    /// Attempts beyond the first.
+    #[serde(default)]
+    pub retries: u64,
     /// Connections opened again.
     pub reconnects: u64,
     /// Those of the errors that were the loss of a connection, or a failed reconnect.
@@ -64,6 +71,8 @@ impl Second {
         self.reconnects += other.reconnects;
         self.losses += other.losses;
         self.errors += other.errors;
+        self.by_class.iter_mut().zip(other.by_class).for_each(|(mine, theirs)| *mine += theirs);
+        self.retries += other.retries;
         self.started += other.started;
         self.latency.merge(&other.latency);
         if self.kinds.len() < other.kinds.len() {

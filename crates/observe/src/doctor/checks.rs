@@ -19,7 +19,7 @@ const FAST_CLOCKS: [&str; 4] = ["tsc", "kvm-clock", "arch_sys_counter", "hyperv_
 const TIME: [&str; 5] = ["chronyd", "ntpd", "systemd-timesyn", "ptp4l", "openntpd"];
 
 fn finding(about: &str, seen: String, costs: &'static str, mends: Vec<Mend>) -> Option<Finding> {
-    Some(Finding { about: about.to_owned(), seen, costs, mends })
+    Some(Finding { about: about.to_owned(), seen, costs: costs.into(), mends })
 }
 
 fn quota(machine: &Machine<'_>) -> Option<Finding> {

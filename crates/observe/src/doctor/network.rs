@@ -43,7 +43,7 @@ fn finding(machine: &Machine<'_>, device: &str, own: &[Queue]) -> Option<Finding
     Some(Finding {
         about: format!("interrupts of {device}"),
         seen: format!("{} {plural} for {cores} cores, and packets are not passed on{by}", own.len()),
-        costs: "under load these processors are full of interrupts while the others idle, which limits the throughput",
+        costs: "under load these processors are full of interrupts while the others idle, which limits the throughput".into(),
         mends,
     })
 }

@@ -60,8 +60,10 @@ fn pages_of_form_1_are_read() {
         r.agents.clear();
         (r.workload.data_size, r.workload.prewarm, r.target.page_memory_bytes) = (None, None, None);
         (r.target.work, r.target.build, r.imported) = (None, None, None);
-        (r.target.distance, r.target.deployed, r.host.facts) = (None, None, None);
-        (r.target.server_throttled, r.target.machine) = (None, None);
+        (r.target.distance, r.target.deployed, r.target.metrics, r.host.facts) = (None, None, None, None);
+        r.target.server_throttled = None;
+        r.target.machines.clear();
+        r.target.tuned.clear();
         let samples = r.health.samples.as_mut().unwrap();
         samples.series.clear();
         samples.processors.iter_mut().for_each(|p| p.system.0.clear());

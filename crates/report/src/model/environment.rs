@@ -111,6 +111,10 @@ fn record_facts(r: &RunRecord, whose: &str) -> Vec<(u8, String, String)> {
     for (name, value) in t.build.iter().flat_map(Build::facts) {
         put(3, &format!("server: {name}"), clean(&value));
     }
+    for tuned in &t.tuned {
+        let value = format!("{}; without perbuck {}", clean(&tuned.value), clean(&tuned.was));
+        put(4, &format!("machine of the server {}", clean(&tuned.path)), value);
+    }
     for (name, value) in &t.variables {
         put(4, &format!("variable {}", clean(name)), clean(value));
     }

@@ -38,6 +38,7 @@ pub(super) fn section(all: &Context<'_>) -> Vec<Block> {
             }
         }
     }
+    let each = each(all);
     let mut out = Vec::new();
     if !table.rows.is_empty() {
         out.extend([Block::List(sentences), Block::Table(table), paragraph(PARTS)]);
@@ -45,7 +46,49 @@ pub(super) fn section(all: &Context<'_>) -> Vec<Block> {
     if !limits.rows.is_empty() {
         out.push(Block::Table(limits));
     }
+    if !each.rows.is_empty() {
+        out.push(Block::Table(each));
+    }
     out
+}
+
+/// What the servers did for each unit of work, at the point with most throughput of each contender.
+fn each(all: &Context<'_>) -> Table {
+    let points: Vec<(&WorkloadResult, &PointResult)> = all
+        .measured()
+        .into_iter()
+        .flat_map(|w| w.contenders.iter().filter_map(move |c| Some((w, w.best_of(&c.contender)?))))
+        .filter(|(_, p)| p.explained.as_ref().is_some_and(|e| !e.each.is_empty()))
+        .collect();
+    let told = |p: &PointResult, what: &str| {
+        let each = p.explained.as_ref()?.each.iter().find(|each| each.what == what)?;
+        Some(significant(each.count))
+    };
+    let mut heads: Vec<&str> = Vec::new();
+    for each in points.iter().flat_map(|(_, p)| p.explained.iter().flat_map(|e| &e.each)) {
+        if !heads.contains(&each.what.as_str()) {
+            heads.push(&each.what);
+        }
+    }
+    let columns: String = heads.iter().map(|head| format!(" | #{}", clean(head))).collect();
+    let mut table = Table::new(
+        "What the servers did for each unit of work, by their own counters",
+        &format!("Workload | Contender | {}{columns}", all.words().head),
+    );
+    for (w, p) in &points {
+        let names = [clean(&w.workload), all.label(&p.contender), thousands(p.level.into())];
+        table.add(names.into_iter().chain(heads.iter().map(|head| told(p, head).unwrap_or_else(|| "0".to_owned()))));
+    }
+    table
+}
+
+/// Three digits at most.
+fn significant(count: f64) -> String {
+    match count {
+        n if n >= 100.0 => thousands(n.round() as u64),
+        n if n >= 1.0 => fixed(n, 1),
+        n => fixed(n, 3),
+    }
 }
 
 fn times(factor: f64) -> String {

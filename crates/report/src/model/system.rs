@@ -12,7 +12,10 @@ use crate::number::{ABSENT, bytes, counted, fixed, list, or_absent};
 pub(super) fn blocks(all: &Context<'_>) -> Vec<Block> {
     let Some(figure) = figure(all.study) else { return Vec::new() };
     let tables = [machine_table(all.study), volume_table(all.study)].into_iter().flatten();
-    std::iter::once(Block::Figure(figure)).chain(tables.map(Block::Table)).collect()
+    let beyond = all.study.contenders.iter().flat_map(Contender::volumes_beyond_machines);
+    let beyond: Vec<String> = beyond.map(|line| clean(&format!("{line}."))).collect();
+    let list = (!beyond.is_empty()).then_some(Block::List(beyond));
+    std::iter::once(Block::Figure(figure)).chain(tables.map(Block::Table)).chain(list).collect()
 }
 
 /// A drawing for each contender with machines; the second run of a contender has the same ones and is left out.

@@ -3,6 +3,7 @@
 //! A limit is named where it is full, not where it may be one. Thresholds are ours; each says what it is the threshold of.
 
 use super::sampled::{Mean, Sampled};
+use super::server::Metered;
 use super::{Bound, BoundBy, Explained};
 use crate::run_record::{Flag, RunRecord};
 use crate::units::total;
@@ -41,7 +42,10 @@ pub(super) fn bounds(trials: &[&RunRecord], of: &Explained) -> Vec<Bound> {
         found.extend(dropped(&sampled));
     }
     found.extend(stopped(trials));
-    found.extend(locks(trials));
+    match Metered::of(trials) {
+        Some(metered) => found.extend(metered.bounds()),
+        None => found.extend(locks(trials)),
+    }
     found.extend(flagged(trials));
     found.sort_by_key(|bound| bound.by);
     found
@@ -190,7 +194,7 @@ fn stopped(trials: &[&RunRecord]) -> Option<Bound> {
     })
 }
 
-/// Row locks by InnoDB's own clock, which counts from before the warm-up to after the end.
+/// Row locks by InnoDB's own clock from before the warm-up to after the end, where its metrics of the window are not told.
 fn locks(trials: &[&RunRecord]) -> Option<Bound> {
     let waited = |r: &&RunRecord| u64::try_from(*r.target.server_counters.get("Innodb_row_lock_time")?).ok();
     let waited_ms = total(trials.iter().map(waited).collect::<Option<Vec<_>>>()?);

@@ -39,7 +39,7 @@ impl<'r> Sampled<'r> {
 
     /// Whether it is the machine of a server that stands alone.
     pub(super) fn is_servers(&self) -> bool {
-        self.machine == SERVERS
+        self.machine.starts_with(SERVERS)
     }
 
     /// By how much the counters of a family grew, all together; `None` where no trial counted any.

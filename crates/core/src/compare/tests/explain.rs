@@ -3,7 +3,7 @@
 use super::super::explain::{Bound, BoundBy, Explained, explained};
 use super::*;
 use crate::run_record::{
-    AgentRecord, Interval as Second, MachineSamples, Percents, ProcessorTime, Series, ServerMachine, Values,
+    AgentRecord, Interval as Second, MachineSamples, Percents, ProcessorTime, Series, ServerMachine, ServerMetrics, Values,
 };
 
 /// Two steps, of one second and of two.
@@ -112,11 +112,14 @@ fn the_machines_of_servers_and_agents_are_told_apart() {
     let mut r = seen("x86", 1, 1000, 5100, Some(full(20)));
     r.host.shared_with_server = false;
     r.target.observed = vec![crate::run_record::Observed { vcpus: Some(2), ..Default::default() }];
-    r.target.machine = Some(ServerMachine { source: "ssh://db".into(), facts: None, samples: Some(full(95)) });
+    r.target.machines = vec![ServerMachine { source: "ssh://db".into(), samples: Some(full(95)), ..ServerMachine::default() }];
     let text = "all 2 processors of the server's machine worked 95 % of the time: the server 1.70, others, the kernel's interrupts \
                 among them, 0.20 of them";
     assert_eq!(said(&explained(&[&r], &TPS).unwrap()), [(BoundBy::Processors, text)]);
-    r.target.machine = None;
+    r.target.machines.push(ServerMachine { source: "db2".into(), samples: Some(full(99)), ..ServerMachine::default() });
+    let found = explained(&[&r], &TPS).unwrap();
+    assert!(found.bounds[1].text.starts_with("all 2 processors of the server's machine db2 worked 99 %"), "{found:?}");
+    r.target.machines.clear();
     r.agents = vec![AgentRecord { name: "load-1".into(), samples: Some(full(99)), ..AgentRecord::default() }];
     let text = "all 2 processors of the machine of agent load-1 worked 99 % of the time";
     assert_eq!(said(&explained(&[&r], &TPS).unwrap()), [(BoundBy::Processors, text)]);
@@ -174,4 +177,42 @@ fn what_is_below_its_threshold_is_not_told() {
         ("node_softnet_dropped_total", 1.0),
     ];
     assert_eq!(said(&of(vec![processor(80, 5); 2], &quiet)), []);
+}
+
+/// A trial of 3 s with 8 connections whose servers told this.
+fn metered(growth: &[(&str, f64)], means: &[(&str, f64)], to_ms: u32) -> RunRecord {
+    let mut r = seen("x86", 1, 1000, 1200, None);
+    r.load.connections = 8;
+    let of = |all: &[(&str, f64)]| all.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect();
+    let (growth, means, series_sha256) = (of(growth), of(means), Some("00".to_owned()));
+    let metrics = ServerMetrics { from_ms: to_ms - 3000, to_ms, growth, means, series_sha256, ..ServerMetrics::default() };
+    r.target.metrics = Some(metrics);
+    r
+}
+
+#[test]
+fn the_servers_own_metrics_say_what_was_waited_for_and_what_each_unit_took() {
+    let row_lock = "mysql_global_status_innodb_row_lock_time";
+    let waits = |event| format!("mysql_perf_schema_events_waits_total{{event_name=\"{event}\"}}");
+    let (a, b) = (waits("a"), waits("b"));
+    let growth = [(row_lock, 6000.0), ("mysql_global_status_innodb_data_fsyncs", 500.0), (&*a, 1500.0), (&*b, 500.0)];
+    let trial = metered(&growth, &[], 20_000);
+    let found = explained(&[&trial, &trial], &TPS).unwrap();
+    // 12 s of 2 × 3 s of 8 connections.
+    assert_eq!(said(&found), [(BoundBy::Locks, "connections waited for row locks 25 % of their time")]);
+    let each: Vec<(&str, f64)> = found.each.iter().map(|each| (&*each.what, each.count)).collect();
+    assert_eq!(each, [("flushes to disk", 0.5), ("waits", 2.0)]);
+    let lock = "pg_stat_activity_count{state=\"active\",wait_event_type=\"Lock\",wait_event=\"tuple\"}";
+    let sync = "pg_stat_activity_count{state=\"active\",wait_event_type=\"IO\",wait_event=\"WALSync\"}";
+    let found = explained(&[&metered(&[], &[(lock, 2.0), (sync, 4.0)], 20_000)], &TPS).unwrap();
+    let expected = [
+        (BoundBy::Disk, "connections waited for files 50 % of their time, by samples"),
+        (BoundBy::Locks, "connections waited for locks 25 % of their time, by samples"),
+    ];
+    assert_eq!(said(&found), expected);
+    // Readings that ended before the window say nothing of the whole of it.
+    let mut early = metered(&growth, &[], 20_000);
+    early.measured.window_ns = 21_000_000_000;
+    let early = explained(&[&early], &TPS).unwrap();
+    assert!(early.bounds.is_empty() && early.each.is_empty(), "{early:?}");
 }

@@ -1,0 +1,99 @@
+//! What the servers' own metrics say of a point: what was waited for, and what they did for each unit of work.
+
+use super::{Bound, BoundBy, ServerWorkEach};
+use crate::run_record::{RunRecord, ServerMetrics};
+
+/// The share of the connections' time for which locks were waited for.
+const LOCKED: f64 = 0.2;
+/// The share of the connections' time for which the log, or a file, was waited for.
+const IO_WAITING: f64 = 0.5;
+
+/// What is counted for each unit of work, and its families of counters: of every database those that it has, added up.
+const EACH: [(&str, &[&str]); 8] = [
+    ("pages read", &["mysql_global_status_innodb_pages_read", "pg_stat_database_blks_read"]),
+    ("writes to files", &["mysql_global_status_innodb_data_writes", "pg_stat_io_writes"]),
+    ("flushes to disk", &["mysql_global_status_innodb_data_fsyncs", "pg_stat_wal_sync", "pg_stat_io_fsyncs"]),
+    ("bytes of log", &["mysql_global_status_innodb_os_log_written", "pg_stat_wal_bytes"]),
+    ("waits for row locks", &["mysql_global_status_innodb_row_lock_waits"]),
+    ("temporary files", &["mysql_global_status_created_tmp_disk_tables", "pg_stat_database_temp_files"]),
+    ("waits", &["mysql_perf_schema_events_waits_total"]),
+    ("requests to stores", &["tidb_tikvclient_request_seconds_count"]),
+];
+/// InnoDB counts the milliseconds for which row locks were waited for.
+const ROW_LOCK_MS: &str = "mysql_global_status_innodb_row_lock_time";
+/// Sessions of PostgreSQL by what they wait for, as they were seen once a second.
+const ACTIVITY: &str = "pg_stat_activity_count";
+
+/// The metrics of the trials of a point.
+pub(super) struct Metered<'r> {
+    all: Vec<(&'r RunRecord, &'r ServerMetrics)>,
+}
+
+impl<'r> Metered<'r> {
+    /// `None` where a trial has none, or none to the end of its window.
+    pub(super) fn of(trials: &[&'r RunRecord]) -> Option<Self> {
+        let told = |r: &&'r RunRecord| r.target.metrics.as_ref().filter(|m| m.series_sha256.is_some()).map(|m| (*r, m));
+        let all: Vec<_> = trials.iter().map(told).collect::<Option<_>>()?;
+        // Times of readings are whole milliseconds, rounded down.
+        let whole = |(r, m): &(&RunRecord, &ServerMetrics)| (u64::from(m.to_ms) + 1) * 1_000_000 >= r.measured.window_ns;
+        (!all.is_empty() && all.iter().all(whole)).then_some(Self { all })
+    }
+
+    /// The connections' time between the first reading and the last, in seconds.
+    fn time(&self) -> f64 {
+        self.all.iter().map(|(r, m)| seconds(m) * f64::from(r.load.connections)).sum()
+    }
+
+    /// By how much the counters of a family grew, all together.
+    fn growth(&self, family: &str) -> f64 {
+        let grown = self.all.iter().flat_map(|(_, m)| &m.growth);
+        grown.filter(|(name, _)| name.split('{').next() == Some(family)).map(|(_, value)| value).sum()
+    }
+
+    /// For how long connections were seen in such a state, in seconds.
+    fn seen(&self, is_wanted: impl Fn(&str) -> bool) -> f64 {
+        let of = |m: &ServerMetrics| m.means.iter().filter(|(name, _)| is_wanted(name)).map(|(_, mean)| mean).sum::<f64>();
+        self.all.iter().map(|(_, m)| seconds(m) * of(m)).sum()
+    }
+
+    /// What was waited for.
+    pub(super) fn bounds(&self) -> Vec<Bound> {
+        let time = self.time();
+        let waits = |name: &str, kind: &str| name.starts_with(ACTIVITY) && name.contains(&format!("wait_event_type=\"{kind}\""));
+        let row_locks = self.growth(ROW_LOCK_MS) / 1e3 / time;
+        let locks = self.seen(|name| waits(name, "Lock")) / time;
+        let files = self.seen(|name| waits(name, "IO") || name.contains("wait_event=\"WALWrite\"")) / time;
+        let percent = |share: f64| format!("{:.0} %", 100.0 * share.min(1.0));
+        let found = [
+            (
+                BoundBy::Locks,
+                row_locks >= LOCKED,
+                format!("connections waited for row locks {} of their time", percent(row_locks)),
+            ),
+            (
+                BoundBy::Locks,
+                locks >= LOCKED,
+                format!("connections waited for locks {} of their time, by samples", percent(locks)),
+            ),
+            (
+                BoundBy::Disk,
+                files >= IO_WAITING,
+                format!("connections waited for files {} of their time, by samples", percent(files)),
+            ),
+        ];
+        found.into_iter().filter(|(_, is_bound, _)| *is_bound).map(|(by, _, text)| Bound { by, text }).collect()
+    }
+
+    /// What the servers did for each of so many units of work.
+    pub(super) fn each(&self, units: u64) -> Vec<ServerWorkEach> {
+        let of = |(what, names): &(&str, &[&str])| {
+            let count = names.iter().map(|name| self.growth(name)).sum::<f64>() / units as f64;
+            (count > 0.0).then(|| ServerWorkEach { what: (*what).to_owned(), count })
+        };
+        EACH.iter().filter_map(of).collect()
+    }
+}
+
+fn seconds(metrics: &ServerMetrics) -> f64 {
+    f64::from(metrics.to_ms.saturating_sub(metrics.from_ms)) / 1e3
+}
