@@ -51,14 +51,16 @@ fn connections_fail_over_to_the_server_that_runs_and_return_when_their_own_is_ba
     settings_are_those_of_every_host(&desk, &target, [&lives, &dies]);
     desk.write("s.toml", &study(&target, WORKLOAD, sweep));
     let child = desk.command(&["run", "s.toml"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    wait_until("each server has half of the connections", || (connections(&lives), connections(&dies)) == (4, 4));
+    // One more on each reads its metrics.
+    let half = |maria: &Maria| (4..=5).contains(&connections(maria));
+    wait_until("each server has half of the connections", || half(&lives) && half(&dies));
     let before = dies.status("Com_stmt_execute");
     wait_until("the load is on", || dies.status("Com_stmt_execute") > before + 100);
     let restart = server("PERBUCK_TEST_MARIADB_RESTART");
     assert!(Command::new(&restart).arg("kill").status().unwrap().success());
-    wait_until("the one that lives has all of them", || connections(&lives) == 8);
+    wait_until("the one that lives has all of them", || connections(&lives) >= 8);
     assert!(Command::new(&restart).arg("start").status().unwrap().success());
-    wait_until("both have half of them again", || (connections(&lives), connections(&dies)) == (4, 4));
+    wait_until("both have half of them again", || half(&lives) && half(&dies));
     let ended = ended(child.wait_with_output().unwrap());
     assert_eq!(ended.code, Some(0), "{ended:#?}");
     let record = desk.records("results/s").remove(0);

@@ -26,6 +26,12 @@ fn alone() -> MutexGuard<'static, ()> {
 const APART: &str = "rate = [2]\narrivals = \"uniform\"\nconnections = [4]\nwarmup = \"750ms\"\nduration = \"4s\"\ntrials = 2";
 const WORKLOAD: &str = "kind = \"sysbench\"\ntables = 1\ntable_size = 1000";
 
+/// A busy machine may start a transaction late, which is no fair measurement, as the exit code says; the records are kept.
+fn run(desk: &Desk) {
+    let ran = desk.perbuck(&["run", "s.toml"]);
+    assert!(matches!(ran.code, Some(0 | 4)), "{ran:#?}");
+}
+
 fn path(desk: &Desk, record: &RunRecord) -> PathBuf {
     desk.path(&format!("results/s/{}.series", record.path()))
 }
@@ -77,7 +83,7 @@ fn mariadb_counted_what_the_record_says_of_the_window() {
         pairs.filter_map(|(name, value)| Some((named(name), value.parse().ok()?))).collect()
     };
     let before = status();
-    desk.good(&["run", "s.toml"]);
+    run(&desk);
     let after = status();
     let records = desk.records("results/s");
     let series: Vec<ServerSeries> = records.iter().map(|record| metered(&desk, record).1).collect();
@@ -131,7 +137,7 @@ fn postgresql_counted_what_the_record_says_of_the_window() {
     };
     vacuum("off");
     let before = views();
-    desk.good(&["run", "s.toml"]);
+    run(&desk);
     let after = views();
     vacuum("on");
     let records = desk.records("results/s");
@@ -159,7 +165,7 @@ fn a_file_of_series_that_was_changed_is_found_and_one_that_is_missing_is_told() 
     let maria = Maria::fresh(&mut desk, "PERBUCK_TEST_MARIADB", "series");
     let sweep = "connections = [2]\nwarmup = \"100ms\"\nduration = \"2s\"\ntrials = 2";
     desk.write("s.toml", &study(&maria.url(), WORKLOAD, sweep));
-    desk.good(&["run", "s.toml"]);
+    run(&desk);
     desk.good(&["report", "results/s"]);
     let page = desk.read("results/s/report.html");
     assert!(page.contains("What the servers did for each"), "the report shows it");
@@ -177,5 +183,5 @@ fn a_file_of_series_that_was_changed_is_found_and_one_that_is_missing_is_told() 
     assert!(missing.contains("1 records in results/s name files of series that are not there"), "{missing}");
     // Nothing else needs it.
     desk.good(&["compare", "results/s"]);
-    desk.good(&["run", "s.toml"]);
+    run(&desk);
 }

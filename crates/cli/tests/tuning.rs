@@ -90,7 +90,8 @@ fn tuning_holds_in_the_trials_of_its_contender_alone() {
     let desk = Desk::new();
     desk.write("s.toml", &study(&both(), "1s"));
     let ran = run(&desk, &["run", "s.toml"]);
-    assert_eq!(ran.code, Some(0), "{ran:#?}");
+    // So short a trial on a busy machine may be no fair measurement, as the exit code says.
+    assert!(matches!(ran.code, Some(0 | 4)), "{ran:#?}");
     let (mut plain, mut tuned) = (0, 0);
     for record in desk.records("results/s") {
         let told: Vec<(&str, &str, &str)> =
@@ -108,7 +109,7 @@ fn tuning_holds_in_the_trials_of_its_contender_alone() {
     }
     assert_eq!((plain, tuned), (2, 2));
     assert_eq!((now(SWAPPINESS), now(SCAN)), ("61".to_owned(), "10001".to_owned()));
-    desk.good(&["report", "results/s", "--format", "md"]);
+    desk.good(&["report", "results/s", "--format", "md", "--insist", "client-limited"]);
     assert!(desk.read("results/s/report.md").contains("7; without perbuck 61"), "the report says it");
     let other = study(&both().replace('7', "8"), "1s");
     desk.write("s.toml", &other);

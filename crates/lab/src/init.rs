@@ -25,7 +25,7 @@ pub struct Template {
 
 macro_rules! template {
     ($name:literal, $what:literal) => {
-        Template { name: $name, what: $what, text: include_str!(concat!("../../../studies/templates/", $name, ".toml")) }
+        Template { name: $name, what: $what, text: include_str!(concat!("../templates/", $name, ".toml")) }
     };
 }
 

@@ -18,7 +18,7 @@ pub struct Bundled {
 
 macro_rules! bundled {
     ($name:literal) => {
-        Bundled { name: $name, text: include_str!(concat!("../../../prices/", $name, ".toml")) }
+        Bundled { name: $name, text: include_str!(concat!("../prices/", $name, ".toml")) }
     };
 }
 

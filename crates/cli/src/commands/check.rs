@@ -95,13 +95,13 @@ fn trials(inputs: &Inputs) -> String {
         // As the study writes it; a target with a password was refused.
         let deployed =
             contender.deploy.as_ref().map(|deploy| (deploy.provider.word(), &deploy.kind.value, &deploy.version.value));
-        let target = match (&contender.target, &contender.server) {
-            (Some(target), _) => target.value.clone(),
-            (None, Some(server)) => format!("a private server of kind {}", server.kind.value),
-            (None, None) if let Some((provider, kind, version)) = deployed => {
+        let target = match (&contender.target, &contender.server, deployed) {
+            (Some(target), _, _) => target.value.clone(),
+            (None, Some(server), _) => format!("a private server of kind {}", server.kind.value),
+            (None, None, Some((provider, kind, version))) => {
                 format!("{kind} {version}, which perbuck deploys on {provider}")
             }
-            (None, None) => format!("priced only, no target; to drive it, add `--target {}=URL`", contender.name),
+            (None, None, None) => format!("priced only, no target; to drive it, add `--target {}=URL`", contender.name),
         };
         let choices: Vec<String> =
             contender.transactions.iter().map(|c| format!("{} = {}", c.value.key(), c.value.value())).collect();

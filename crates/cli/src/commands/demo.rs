@@ -15,7 +15,7 @@ use super::screen;
 use crate::args::DemoArguments;
 
 /// The demo is a study like any other; `{folder}` stands for the folder of this demo.
-const STUDY: &str = include_str!("../../../../studies/demo.toml");
+const STUDY: &str = include_str!("../../reference/demo.toml");
 
 pub(crate) fn run(arguments: &DemoArguments) -> Result<(), LabError> {
     let folder = folder(arguments)?;

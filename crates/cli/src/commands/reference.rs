@@ -11,7 +11,7 @@ use crate::args::{Arguments, CompletionsArguments, HelpArguments, ManArguments};
 
 macro_rules! pages {
     ($(($name:literal, $file:literal)),* $(,)?) => {
-        &[$(($name, include_str!(concat!("../../../../docs/", $file, ".md")))),*]
+        &[$(($name, include_str!(concat!("../../reference/", $file, ".md")))),*]
     };
 }
 
