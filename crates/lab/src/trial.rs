@@ -9,8 +9,8 @@ use perbuck_core::load_model::LoadModel;
 use perbuck_core::metric::{Metric, RecordedMetric};
 use perbuck_core::plan::{self, TrialKey};
 use perbuck_core::run_record::{
-    AgentRecord, BootTime, DataSize, Deployed, Distance, Flag, Health, HistogramRecord, HostRecord, Interval, LoadRecord,
-    Prewarmed, RECORD_SCHEMA, RunRecord, TargetRecord, WorkloadRecord,
+    AgentRecord, BootTime, DataSize, Flag, Health, HistogramRecord, HostRecord, Interval, LoadRecord, Prewarmed, RECORD_SCHEMA,
+    RunRecord, TargetRecord, WorkloadRecord,
 };
 use perbuck_core::study::Study;
 use perbuck_core::units::total;
@@ -25,7 +25,6 @@ use perbuck_load::workload::NewRecords;
 
 use crate::counters::differences;
 use crate::deploy::Deployment;
-use crate::distance;
 use crate::error::{ErrorKind, LabError};
 use crate::flags::{self, AppliedBy};
 use crate::fleet::Fleet;
@@ -34,7 +33,7 @@ use crate::sidecar::Trial;
 use crate::stage::Stage;
 use crate::tuning::Tuned;
 
-use target::{ServerSide, target_record};
+use target::{Before, ServerSide, target_record};
 
 /// How long transactions in flight at the end are waited for.
 pub const DRAIN_NS: u64 = 10_000_000_000;
@@ -168,16 +167,6 @@ pub(crate) fn run(
     ran.map(|(record, details)| Trial { record, series: details.series })
 }
 
-/// How far the servers are from this process, where it applies the load.
-fn distance_of(context: &Context<'_>, task: &Task<'_>) -> Result<Option<Distance>, LabError> {
-    if context.fleet.is_none() { distance::measured(task.stage) } else { Ok(None) }
-}
-
-/// What runs on the cluster of the trial's contender; `None` where perbuck deployed none.
-fn deployed(context: &Context<'_>, task: &Task<'_>) -> Result<Option<Deployed>, LabError> {
-    context.deployment.map_or(Ok(None), |of| of.look(&task.key.contender))
-}
-
 /// Runs a trial that is observed; returns its record and what the record does not hold.
 ///
 /// # Errors
@@ -192,10 +181,7 @@ pub fn run_watched(
     let tuned = Tuned::hold(task.stage)?;
     let facts = task.stage.server.facts()?;
     task.stage.has_transactions(&facts)?;
-    let (distance, deployed) = (distance_of(context, &task)?, deployed(context, &task)?);
-    let before = task.stage.server.counters()?;
-    let work_before = task.stage.server.work()?;
-    let text_before = task.stage.server.text_fallbacks();
+    let before = Before::read(context, &task)?;
     let (started_unix_ms, started_boot) = now();
     let clock = ServerClock::of(facts.local_pid, task.stage.holder.as_ref());
     let mut sampler = Sampler::new(clock, Some(task.stage.server.meter(spec.connections)), observer);
@@ -204,30 +190,28 @@ pub fn run_watched(
     // Its connections are closed before the server's work is read, so that what they sent is counted.
     let (metrics, series) = sampler.metered().unzip();
     // A server that is away by now takes nothing from what was measured before.
-    let work = work_since(task.stage, &work_before, sent)?;
+    let work = work_since(task.stage, &before.work, sent)?;
     let (after, away) = seen(task.stage.server.counters())?;
-    let as_text = task.stage.server.text_fallbacks() - text_before + by_agents;
+    let as_text = task.stage.server.text_fallbacks() - before.as_text + by_agents;
     let (rows_after, uncounted) = rows_after(context, &task, (&new_records, away.is_some()), stop)?;
     let health = of_agents_too(sampler.health(&spec, std::mem::take(&mut outcome.health), &outcome.intervals), &agents);
     let of_server = ServerSide::of(task.stage, &mut sampler, tuned.end()?);
-    let of_machine = std::mem::take(&mut sampler.flags);
-    let by = if agents.is_empty() { AppliedBy::ThisProcess } else { AppliedBy::Agents };
-    let mut flags = flags::of((&spec, by), &outcome.measured, &health)?;
+    let mut flags = flags::of((&spec, applied_by(&agents)), &outcome.measured, &health)?;
     // A number of transactions may have ended it long before its longest time.
     let load_ns = spec.warmup_ns + outcome.measured.window_ns;
     flags.extend(flags::foreign_load(&work, load_ns));
-    let (of_machine, emulator) = of_client(of_machine, context.host, &agents);
+    let (of_machine, emulator) = of_client(std::mem::take(&mut sampler.flags), context.host, &agents);
     flags.extend(beside_the_engine(as_text, of_machine, away.or(uncounted), emulator));
-    flags.extend(of_agents);
-    flags.extend(facts.functional.clone().map(|why| Flag::FunctionalServer { why }));
+    let functional = facts.functional.clone().map(|why| Flag::FunctionalServer { why });
+    flags.extend(of_agents.into_iter().chain(functional));
     let details = Details::of(&mut outcome, series.flatten());
     let audit = task.stage.trials.audit(&outcome.measured)?;
-    let changes = differences(&before, &after, load_ns);
+    let changes = differences(&before.counters, &after, load_ns);
     flags.extend(flags::cluster_changed(&changes).into_iter().chain(flags::uneven_servers(&changes)));
-    flags.extend(context.deployment.and_then(|of| of.changed(&task.key.contender, deployed.as_ref())));
+    flags.extend(context.deployment.and_then(|of| of.changed(&task.key.contender, before.deployed.as_ref())));
     let (observed, build) = (task.stage.observed(&facts, context.host), task.stage.has_build(&facts)?);
-    let of_target = target_record(task.stage, &facts, changes, of_server);
-    let target = TargetRecord { work: Some(work), observed, build, distance, deployed, metrics, ..of_target };
+    let of_target = target_record(task.stage, &facts, changes, (before, of_server));
+    let target = TargetRecord { work: Some(work), observed, build, metrics, ..of_target };
     let record = RunRecord {
         schema: RECORD_SCHEMA,
         perbuck: env!("CARGO_PKG_VERSION").to_owned(),
@@ -291,6 +275,10 @@ fn of_client(of_machine: Vec<Flag>, host: &HostRecord, agents: &[AgentRecord]) -
         [] => (of_machine, host.emulator.clone()),
         all => (Vec::new(), all.iter().find_map(|agent| agent.host.emulator.clone())),
     }
+}
+
+fn applied_by(agents: &[AgentRecord]) -> AppliedBy {
+    if agents.is_empty() { AppliedBy::ThisProcess } else { AppliedBy::Agents }
 }
 
 /// Whether any of those that applied the load share a machine with the server.

@@ -2,12 +2,44 @@
 
 use std::collections::BTreeMap;
 
-use perbuck_core::run_record::{ServerMachine, TargetRecord, TunedSetting};
-use perbuck_load::driver::TargetFacts;
+use perbuck_core::run_record::{Deployed, Distance, ServerMachine, TargetRecord, TunedSetting};
+use perbuck_load::driver::{ServerWork, TargetFacts};
+
+use super::{Context, Task};
+use crate::distance;
+use crate::error::LabError;
 
 use crate::sampler::Sampler;
 use crate::stage::Stage;
 use crate::watched;
+
+/// What is known of the servers of a trial before it.
+pub(super) struct Before {
+    distance: Option<Distance>,
+    pub(super) deployed: Option<Deployed>,
+    pub(super) counters: BTreeMap<String, i64>,
+    pub(super) work: ServerWork,
+    /// Statements that ran as text so far.
+    pub(super) as_text: u64,
+}
+
+impl Before {
+    pub(super) fn read(context: &Context<'_>, task: &Task<'_>) -> Result<Self, LabError> {
+        let (distance, deployed) = (distance_of(context, task)?, deployed(context, task)?);
+        let server = &task.stage.server;
+        Ok(Self { distance, deployed, counters: server.counters()?, work: server.work()?, as_text: server.text_fallbacks() })
+    }
+}
+
+/// How far the servers are from this process, where it applies the load.
+fn distance_of(context: &Context<'_>, task: &Task<'_>) -> Result<Option<Distance>, LabError> {
+    if context.fleet.is_none() { distance::measured(task.stage) } else { Ok(None) }
+}
+
+/// What runs on the cluster of the trial's contender; `None` where perbuck deployed none.
+fn deployed(context: &Context<'_>, task: &Task<'_>) -> Result<Option<Deployed>, LabError> {
+    context.deployment.map_or(Ok(None), |of| of.look(&task.key.contender))
+}
 
 /// What was seen of the server's processes and machine in the window.
 pub(super) struct ServerSide {
@@ -31,7 +63,7 @@ pub(super) fn target_record(
     stage: &Stage,
     facts: &TargetFacts,
     server_counters: BTreeMap<String, i64>,
-    side: ServerSide,
+    (before, side): (Before, ServerSide),
 ) -> TargetRecord {
     TargetRecord {
         address: stage.address.clone(),
@@ -44,6 +76,8 @@ pub(super) fn target_record(
         tuned: side.tuned,
         machines: side.machines,
         page_memory_bytes: facts.page_memory_bytes,
+        distance: before.distance,
+        deployed: before.deployed,
         ..TargetRecord::default()
     }
 }
