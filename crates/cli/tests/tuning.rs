@@ -92,6 +92,8 @@ fn tuning_holds_in_the_trials_of_its_contender_alone() {
     let ran = run(&desk, &["run", "s.toml"]);
     // So short a trial on a busy machine may be no fair measurement, as the exit code says.
     assert!(matches!(ran.code, Some(0 | 4)), "{ran:#?}");
+    let said = "in each of its trials its machine has /proc/sys/vm/swappiness = 7, it was 61; ";
+    assert!(ran.err.contains(said), "{}", ran.err);
     let (mut plain, mut tuned) = (0, 0);
     for record in desk.records("results/s") {
         let told: Vec<(&str, &str, &str)> =

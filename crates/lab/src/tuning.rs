@@ -144,6 +144,12 @@ impl Drop for Tuned<'_> {
     }
 }
 
+/// What is changed on the machine of a server, and that it does not stay so.
+pub(crate) fn announcement(who: &str, tuned: &[TunedSetting]) -> String {
+    let all: Vec<String> = tuned.iter().map(|one| format!("{} = {}, it was {}", one.path, one.value, one.was)).collect();
+    format!("{who}: in each of its trials its machine has {}; restored after each", all.join("; "))
+}
+
 /// That a machine cannot be set as a study asks.
 pub(crate) fn refused(who: &str, tuning: &Tuning, why: &str) -> LabError {
     let help =

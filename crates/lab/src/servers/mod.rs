@@ -240,7 +240,8 @@ fn start(
     if let Some(tuning) = &contender.tuning {
         // What cannot be set is found before anything is loaded.
         let holder = instance.holder();
-        holder.tune(tuning).and_then(|_| holder.untune()).map_err(|why| tuning::refused(&who, tuning, &why))?;
+        let tried = holder.tune(tuning).and_then(|tuned| holder.untune().map(|_| tuned));
+        progress.line(&tuning::announcement(&who, &tried.map_err(|why| tuning::refused(&who, tuning, &why))?));
     }
     let on = started.file_system.map(|f| format!(" ({f})")).unwrap_or_default();
     let on_host = if let Host::There(address) = &host { format!("{address}:") } else { String::new() };

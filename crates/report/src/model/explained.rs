@@ -6,7 +6,7 @@ use perbuck_core::units::thousands;
 use super::{Context, paragraph};
 use crate::document::{Block, Table};
 use crate::escape::clean;
-use crate::number::{fixed, list, percent};
+use crate::number::{fixed, list, or_absent, percent, significant_decimals};
 
 /// A factor this close to 1 is no reason.
 const SAME: f64 = 0.02;
@@ -60,35 +60,41 @@ fn each(all: &Context<'_>) -> Table {
         .flat_map(|w| w.contenders.iter().filter_map(move |c| Some((w, w.best_of(&c.contender)?))))
         .filter(|(_, p)| p.explained.as_ref().is_some_and(|e| !e.each.is_empty()))
         .collect();
-    let told = |p: &PointResult, what: &str| {
-        let each = p.explained.as_ref()?.each.iter().find(|each| each.what == what)?;
-        Some(significant(each.count))
-    };
+    let told = |p: &PointResult, what: &str| Some(p.explained.as_ref()?.each.iter().find(|each| each.what == what)?.count);
     let mut heads: Vec<&str> = Vec::new();
     for each in points.iter().flat_map(|(_, p)| p.explained.iter().flat_map(|e| &e.each)) {
-        if !heads.contains(&each.what.as_str()) {
+        // What no contender did is no column.
+        if each.count > 0.0 && !heads.contains(&each.what.as_str()) {
             heads.push(&each.what);
         }
     }
-    let columns: String = heads.iter().map(|head| format!(" | #{}", clean(head))).collect();
+    let decimals: Vec<usize> = heads.iter().map(|head| three_digits(points.iter().filter_map(|(_, p)| told(p, head)))).collect();
+    let columns: String = heads.iter().map(|head| format!(" | #{}", clean(&capitalised(head)))).collect();
     let mut table = Table::new(
         "What the servers did for each unit of work, by their own counters",
         &format!("Workload | Contender | {}{columns}", all.words().head),
     );
     for (w, p) in &points {
         let names = [clean(&w.workload), all.label(&p.contender), thousands(p.level.into())];
-        table.add(names.into_iter().chain(heads.iter().map(|head| told(p, head).unwrap_or_else(|| "0".to_owned()))));
+        let cells = heads.iter().zip(&decimals).map(|(head, decimals)| or_absent(told(p, head).map(|n| counted(n, *decimals))));
+        table.add(names.into_iter().chain(cells));
     }
     table
 }
 
-/// Three digits at most.
-fn significant(count: f64) -> String {
-    match count {
-        n if n >= 100.0 => thousands(n.round() as u64),
-        n if n >= 1.0 => fixed(n, 1),
-        n => fixed(n, 3),
-    }
+/// Decimals that give the largest of a column three digits.
+fn three_digits(values: impl Iterator<Item = f64>) -> usize {
+    significant_decimals(values.fold(0.0, f64::max), 3)
+}
+
+fn counted(count: f64, decimals: usize) -> String {
+    if decimals == 0 { thousands(count.round() as u64) } else { fixed(count, decimals) }
+}
+
+/// The head of a column from words within a sentence.
+fn capitalised(words: &str) -> String {
+    let mut letters = words.chars();
+    letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
 }
 
 fn times(factor: f64) -> String {

@@ -19,6 +19,9 @@ const EACH: [(&str, &[&str]); 8] = [
     ("waits", &["mysql_perf_schema_events_waits_total"]),
     ("requests to stores", &["tidb_tikvclient_request_seconds_count"]),
 ];
+/// What their names begin with: a server that tells one of a source tells all of it.
+const SOURCES: [&str; 6] =
+    ["mysql_global_status_", "mysql_perf_schema_", "pg_stat_database_", "pg_stat_io_", "pg_stat_wal_", "tidb_tikvclient_"];
 /// InnoDB counts the milliseconds for which row locks were waited for.
 const ROW_LOCK_MS: &str = "mysql_global_status_innodb_row_lock_time";
 /// Sessions of PostgreSQL by what they wait for, as they were seen once a second.
@@ -47,7 +50,7 @@ impl<'r> Metered<'r> {
     /// By how much the counters of a family grew, all together.
     fn growth(&self, family: &str) -> f64 {
         let grown = self.all.iter().flat_map(|(_, m)| &m.growth);
-        grown.filter(|(name, _)| name.split('{').next() == Some(family)).map(|(_, value)| value).sum()
+        grown.filter(|(name, _)| name.split('{').next() == Some(family)).fold(0.0, |sum, (_, value)| sum + value)
     }
 
     /// For how long connections were seen in such a state, in seconds.
@@ -84,11 +87,19 @@ impl<'r> Metered<'r> {
         found.into_iter().filter(|(_, is_bound, _)| *is_bound).map(|(by, _, text)| Bound { by, text }).collect()
     }
 
-    /// What the servers did for each of so many units of work.
+    /// Whether every trial has counters of the source that a family is of: what such a source does not count is zero, since zeros are left
+    /// out. Of any other one nothing is known.
+    fn tells(&self, family: &str) -> bool {
+        let Some(source) = SOURCES.iter().find(|source| family.starts_with(**source)) else { return false };
+        self.all.iter().all(|(_, m)| m.growth.keys().any(|name| name.starts_with(source)))
+    }
+
+    /// What the servers did for each of so many units of work, as far as they tell it.
     pub(super) fn each(&self, units: u64) -> Vec<ServerWorkEach> {
         let of = |(what, names): &(&str, &[&str])| {
-            let count = names.iter().map(|name| self.growth(name)).sum::<f64>() / units as f64;
-            (count > 0.0).then(|| ServerWorkEach { what: (*what).to_owned(), count })
+            let told: Vec<f64> = names.iter().filter(|name| self.tells(name)).map(|name| self.growth(name)).collect();
+            let count = told.iter().sum::<f64>() / units as f64;
+            (!told.is_empty()).then(|| ServerWorkEach { what: (*what).to_owned(), count })
         };
         EACH.iter().filter_map(of).collect()
     }
