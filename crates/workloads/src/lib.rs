@@ -7,6 +7,7 @@ pub mod sysbench;
 #[cfg(test)]
 pub(crate) mod testing;
 pub mod tpcc;
+pub mod tpch;
 pub mod ycsb;
 
 pub use benchmark::{Benchmark, BenchmarkAction, Benchmarks, DataSize, Plan};
