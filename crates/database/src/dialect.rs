@@ -212,6 +212,11 @@ pub trait Dialect: Debug + Send + Sync {
     /// Sets a variable of a session.
     fn set_variable(&self, name: &str, value: &str) -> String;
 
+    /// Lets the server end a query of the session after so many seconds, as a failure of that query; `None` where it cannot.
+    fn statement_limit(&self, _seconds: u32) -> Option<String> {
+        None
+    }
+
     /// Sets the isolation level of a session; `None` where there is one level only.
     fn set_isolation(&self, _level: &str) -> Option<String> {
         None

@@ -171,6 +171,7 @@ impl<D: Driver> Both<D> {
         options: &Options,
         connections: u32,
         max_events: Option<u64>,
+        streams: false,
         seconds: u64,
         seed: u64,
     ) -> Result<TrialOutcome, RunError> {

@@ -79,7 +79,7 @@ pub(super) fn values(
 ) -> Vec<PointResult> {
     let of_level = |level: &u32| {
         let one = |c: &Contender| {
-            let mine = records.iter().filter(|r| r.key.contender == c.name && r.key.level() == *level);
+            let mine = records.iter().filter(|r| r.key.contender == c.name && r.key.level() == *level && r.lacks(metric).is_none());
             let mut values: Vec<(f64, TrialPosition)> = mine.map(|r| (r.metric(metric), position(r))).collect();
             values.sort_by_key(|(_, at)| (at.deployment, at.trial));
             of_values(&c.name, *level, values.into_iter(), study.decision.confidence)
@@ -111,7 +111,7 @@ fn measured(study: &Study, contender: &str, level: u32, trials: &[&RunRecord], m
         failed = total(record.measured.transactions.values().map(|t| t.failed).chain([failed]));
         retries = total([retries, record.measured.retries]);
     }
-    let values = trials.iter().map(|r| (r.metric(metric), position(r)));
+    let values = trials.iter().filter(|r| r.lacks(metric).is_none()).map(|r| (r.metric(metric), position(r)));
     let mut point = of_values(contender, level, values, study.decision.confidence);
     (point.failed, point.retries) = (failed, retries);
     for outlier in &mut point.outliers {

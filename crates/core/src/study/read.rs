@@ -209,7 +209,11 @@ fn few_enough(root: &Section<'_>, study: &Study) -> bool {
 /// Each workload gets the sweep of the study with what it has of its own.
 fn give_sweeps(root: &Section<'_>, workloads: Vec<(WorkloadSpec, Own)>, sweep: Option<&Sweep>) -> Vec<WorkloadSpec> {
     let each = |(spec, own): (WorkloadSpec, Own)| {
-        let sweep = sweep.and_then(|sweep| own.over(root, sweep, spec.line));
+        let streams = spec.known.and_then(|kind| kind.streams).map(|default| default(&spec.parameters));
+        let sweep = sweep.and_then(|sweep| match streams {
+            Some(default) => Some(own.of_streams(root, sweep, (spec.line, default))),
+            None => own.over(root, sweep, spec.line),
+        });
         WorkloadSpec { sweep, ..spec }
     };
     workloads.into_iter().map(each).collect()

@@ -135,6 +135,12 @@ impl Dialect for MysqlDialect {
         format!("SET SESSION {name} = {value}")
     }
 
+    /// MySQL and TiDB have another variable than MariaDB, each in comments that only it reads. MariaDB leaves out those of versions 5.7.
+    fn statement_limit(&self, seconds: u32) -> Option<String> {
+        let ms = u64::from(seconds) * 1000;
+        Some(format!("SET SESSION /*M! max_statement_time = {seconds} *//*!50708 max_execution_time = {ms} */"))
+    }
+
     fn set_isolation(&self, level: &str) -> Option<String> {
         Some(format!("SET SESSION TRANSACTION ISOLATION LEVEL {level}"))
     }

@@ -175,6 +175,10 @@ impl Dialect for Family {
         format!("SET {name} = {value}")
     }
 
+    fn statement_limit(&self, seconds: u32) -> Option<String> {
+        Some(format!("SET statement_timeout = '{seconds}s'"))
+    }
+
     fn set_isolation(&self, level: &str) -> Option<String> {
         Some(format!("SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL {level}"))
     }
