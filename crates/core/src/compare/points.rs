@@ -8,7 +8,7 @@ use super::judge::{Basis, judgement};
 use super::looks;
 use super::rates;
 use super::result::{Latency, PointResult};
-use crate::metric::{Better, Metric};
+use crate::metric::{Better, Counted, Metric};
 use crate::parallel::in_parallel;
 use crate::run_record::{Flag, RunRecord};
 use crate::stats::{self, Design, Merged, Summarise, Trial};
@@ -130,7 +130,7 @@ fn measured(study: &Study, contender: &str, level: u32, trials: &[&RunRecord], m
         kinds.values_mut().for_each(|merged| *merged = Merged::default());
     }
     point.explained = explain::explained(trials, metric);
-    rates::fill(&mut point, trials, &kinds, study.decision.confidence);
+    rates::fill(&mut point, (trials, matches!(metric.of, Counted::Composite(_))), &kinds, study.decision.confidence);
     latencies(&mut point, &merged, study.decision.slo.as_ref(), study.decision.confidence);
     // The percentiles of a rate that was not kept are lower bounds, and grow with the length of the window.
     let overloaded = trials.iter().any(|r| r.flags.iter().any(|f| matches!(f, Flag::Overloaded { .. })));

@@ -115,7 +115,8 @@ fn read_root(root: &Section<'_>, kinds: &Kinds) -> Option<Study> {
     if contenders.is_empty() {
         return None;
     }
-    let (_, name, price, sweep, summary) = (schema?, name?, price?, sweep?, summary?);
+    let (_, name, price, mut sweep, summary) = (schema?, name?, price?, sweep?, summary?);
+    of_streams(&mut sweep, &workloads);
     let mut study = Study {
         name,
         question,
@@ -193,6 +194,14 @@ fn at_levels(
     unique(root, "workload", written.iter().map(|w| (w.name.as_str(), w.line)));
     factor::check_contenders(root, factors, contenders);
     multiply(root, factors, written, sweep)
+}
+
+/// Where all workloads are streams, so is the sweep of the study, which says what its points are called.
+fn of_streams(sweep: &mut Sweep, workloads: &[WorkloadSpec]) {
+    let own = workloads.iter().map(|w| w.sweep.as_ref().filter(|own| own.of_streams)).collect::<Option<Vec<_>>>();
+    if let Some(first) = own.as_ref().and_then(|own| own.first()) {
+        (sweep.of_streams, sweep.connections) = (true, first.connections.clone());
+    }
 }
 
 /// Whether a study asks for no more trials than one may have.

@@ -33,6 +33,7 @@ mod steady;
 mod storage;
 mod system;
 mod trace;
+mod times;
 mod tradeoff;
 mod verdicts;
 mod warnings;
@@ -82,6 +83,7 @@ pub fn model(study: &Study, comparison: &Comparison, records: &[RunRecord]) -> R
         ("Throughput", measured::throughput(&all)),
         ("Why", explained::section(&all)),
         (latency.as_str(), latencies),
+        ("Times of each transaction", times::section(&all)),
         ("Kinds of transaction and statements", kinds::section(&all)),
         ("Phases", phases::section(&all)),
     ];
