@@ -8,8 +8,9 @@ use perbuck_load::values::Params;
 use perbuck_load::workload::{Check, Dataset, Part, TableSpec};
 
 use super::rows::{Codes, Counts, Customers, NATIONS, Orders, Parts, REGIONS, SUPPLIERS_OF_PART, Suppliers, lines};
-use super::schema::{CUSTOMER, LINEITEM, NATION, ORDERS, PART, PARTSUPP, REGION, SUPPLIER, TABLES};
-use super::{checks, ddl};
+use super::schema::{CUSTOMER, LINEITEM, NATION, ORDERS, PART, PARTSUPP, REGION, SUPPLIER};
+use super::sums::{self, Sums};
+use super::{checks, ddl, expected};
 use crate::params::put;
 use crate::tpch::Scale;
 
@@ -53,18 +54,24 @@ pub struct TpchData {
     options: DataOptions,
     counts: Counts,
     lines: OnceLock<u64>,
+    sums: OnceLock<Vec<Sums>>,
 }
 
 impl TpchData {
     /// The data for `options`.
     pub fn new(dialect: &'static dyn Dialect, options: DataOptions) -> Self {
         let counts = Counts::of(options.scale);
-        Self { dialect, options, counts, lines: OnceLock::new() }
+        Self { dialect, options, counts, lines: OnceLock::new(), sums: OnceLock::new() }
     }
 
     /// How many lines all orders have. Counted once: about 5 ms for a scale of 1, 5 s for 1000.
     fn lines(&self) -> u64 {
         *self.lines.get_or_init(|| lines(self.counts.orders))
+    }
+
+    /// What the rows of each table add up to. At a scale other than 0.01, 0.1 and 1 it is made from the rows, once.
+    pub(super) fn sums(&self) -> &[Sums] {
+        self.sums.get_or_init(|| expected::sums(self.options.scale).unwrap_or_else(|| sums::of(self)))
     }
 
     /// The first part of the data of each kind after the two of `region` and `nation`, and the number of parts.
@@ -237,9 +244,4 @@ impl Part for TpchPart {
         self.leading.clear();
         leading.filter(|_| !cells.is_empty())
     }
-}
-
-/// The names of the tables, and of the columns of each with their types.
-pub(super) fn columns(table: usize) -> impl Iterator<Item = (&'static str, perbuck_database::dialect::Type)> {
-    TABLES[table].columns()
 }

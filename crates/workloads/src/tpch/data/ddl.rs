@@ -28,9 +28,8 @@ fn after_load(table: &Table, dialect: &dyn Dialect, options: &DataOptions) -> Ve
     let (create, name) = (dialect.create_index(), table.name);
     let numbered = |list: usize| (1..=list).map(|number| format!("{name}_{number}"));
     let indexes = if options.indexes { table.indexes } else { &[] };
-    let index = |(id, columns): (String, &&str)| {
-        format!("{create} idx_{id} ON {name} ({})", columns.replace('+', dialect.in_order()))
-    };
+    let index =
+        |(id, columns): (String, &&str)| format!("{create} idx_{id} ON {name} ({})", columns.replace('+', dialect.in_order()));
     let references = if options.foreign_keys { table.references } else { &[] };
     let reference = |(id, (columns, other, theirs)): (String, &(&str, &str, &str))| {
         format!("ALTER TABLE {name} ADD CONSTRAINT fk_{id} FOREIGN KEY ({columns}) REFERENCES {other} ({theirs})")
@@ -106,7 +105,9 @@ mod tests {
         assert_eq!(partitioned.matches("PARTITION BY HASH").count(), 2, "{partitioned}");
         assert!(partitioned.contains("l_shipdate DATE NOT NULL") && partitioned.contains("l_orderkey BIGINT NOT NULL"));
         let postgres = statements(POSTGRES, options()).join("\n");
-        assert!(postgres.contains("o_totalprice NUMERIC(15, 2) NOT NULL") && postgres.contains("p_name VARCHAR(55) COLLATE \"C\""));
+        assert!(
+            postgres.contains("o_totalprice NUMERIC(15, 2) NOT NULL") && postgres.contains("p_name VARCHAR(55) COLLATE \"C\"")
+        );
         assert!(statements(YUGABYTE, options()).join("\n").contains("(o_orderdate ASC)"));
     }
 }

@@ -147,7 +147,8 @@ fn address(cells: &mut Params, stream: &mut Stream) {
 /// A phone number (4.2.2.9), whose first two digits follow from the nation.
 #[inline]
 fn phone(cells: &mut Params, stream: &mut Stream, nation: i64) {
-    let parts = [(10 + nation, 2), (stream.between(100, 999), 3), (stream.between(100, 999), 3), (stream.between(1_000, 9_999), 4)];
+    let parts =
+        [(10 + nation, 2), (stream.between(100, 999), 3), (stream.between(100, 999), 3), (stream.between(1_000, 9_999), 4)];
     cells.text_with(|out| {
         for (position, (number, length)) in parts.into_iter().enumerate() {
             if position > 0 {

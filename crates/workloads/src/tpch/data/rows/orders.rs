@@ -99,7 +99,8 @@ impl Orders {
 
     /// Writes the rows that are wanted of the next order.
     pub(in super::super) fn write(&mut self, order: Option<&mut Params>, mut lines: Option<&mut Params>) {
-        let (key, date, count) = (key(self.next, self.generation), self.date.between(0, LAST_DAY), self.lines.between(1, LINES as i64));
+        let (key, date, count) =
+            (key(self.next, self.generation), self.date.between(0, LAST_DAY), self.lines.between(1, LINES as i64));
         let mut total = Total::default();
         for number in 1..=count {
             self.line(lines.as_deref_mut(), key, number, date, &mut total);
@@ -159,10 +160,14 @@ impl Orders {
     }
 
     fn end_row(&mut self) {
-        for stream in [&mut self.customer, &mut self.date, &mut self.priority, &mut self.clerk, &mut self.lines, &mut self.quantity] {
+        for stream in
+            [&mut self.customer, &mut self.date, &mut self.priority, &mut self.clerk, &mut self.lines, &mut self.quantity]
+        {
             stream.end_row();
         }
-        for stream in [&mut self.discount, &mut self.tax, &mut self.instruction, &mut self.mode, &mut self.part, &mut self.supplier] {
+        for stream in
+            [&mut self.discount, &mut self.tax, &mut self.instruction, &mut self.mode, &mut self.part, &mut self.supplier]
+        {
             stream.end_row();
         }
         for stream in [&mut self.shipped, &mut self.committed, &mut self.received, &mut self.returned] {
