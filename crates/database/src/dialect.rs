@@ -17,6 +17,8 @@ pub enum Type {
     Int,
     /// The same by the long name that sysbench uses.
     Integer,
+    /// A whole number of 64 bits.
+    BigInt,
     /// An exact number: digits in all, and digits after the point.
     Decimal(u8, u8),
     /// Text of a fixed length, in the order that the database prefers.
@@ -29,6 +31,8 @@ pub enum Type {
     BytewiseVarchar(u32),
     /// Text of at most so many bytes, without a length in the table.
     Text(u32),
+    /// A date without a time.
+    Date,
     /// A date with a time, to the second.
     DateTime,
 }
@@ -120,6 +124,16 @@ pub trait Dialect: Debug + Send + Sync {
 
     /// A type of a column, without NOT NULL.
     fn type_words(&self, kind: Type) -> String;
+
+    /// Whether [`Type::Decimal`] holds decimals; else it holds their smallest units, and money is written in cents.
+    fn exact_decimals(&self) -> bool {
+        true
+    }
+
+    /// The number of days from a date (`YYYY-MM-DD`) to the one in a column of [`Type::Date`].
+    fn days_since(&self, date: &str, column: &str) -> String {
+        format!("({column} - DATE '{date}')")
+    }
 
     /// The type of a column that numbers its rows, with 32 bits or, where it is `wide`, with 64.
     fn numbered(&self, wide: bool) -> &'static str;

@@ -1,0 +1,125 @@
+//! All rows as text.
+
+use std::fmt::Display;
+
+use tpchgen::generators::{
+    CustomerGenerator, LineItemGenerator, NationGenerator, OrderGenerator, PartGenerator, PartSuppGenerator, RegionGenerator,
+    SupplierGenerator,
+};
+
+use super::*;
+use crate::tpch::data::schema::{CUSTOMER, NATION, ORDERS, PART, PARTSUPP, REGION, SUPPLIER};
+use crate::tpch::data::{expected, sums};
+
+/// Hashes of region.tbl, nation.tbl and so on, as dbgen 2.17.3 wrote them on 2026-11-27, at scales 0.01 and 0.1.
+const DBGEN: [(Scale, [u64; 8]); 2] = [
+    (
+        HUNDREDTH,
+        [
+            0x0c40_8881_3f7d_56f8,
+            0xb150_da8b_f741_231d,
+            0x7423_e7df_0811_3e5c,
+            0xff91_96a7_6fd4_58ac,
+            0x98c4_3d04_80b4_1dd7,
+            0xc458_14a6_18ad_08d1,
+            0xab07_be01_05d4_ef57,
+            0xc7e3_5b48_5a0b_9dbb,
+        ],
+    ),
+    (
+        TENTH,
+        [
+            0x0c40_8881_3f7d_56f8,
+            0xb150_da8b_f741_231d,
+            0x5c82_7f0f_aa6e_d53e,
+            0x0bcf_b28f_a15a_97ed,
+            0x535f_77f3_cf89_ae6a,
+            0x281c_b2e8_2bf9_185f,
+            0xd4d8_ff35_5871_989d,
+            0x0fa5_fcc6_7a37_419b,
+        ],
+    ),
+];
+
+#[test]
+fn rows_are_those_of_dbgen_byte_for_byte() {
+    for (scale, expected) in DBGEN {
+        let data = data(scale);
+        let files = files(&data, 0..data.parts());
+        for ((table, file), expected) in TABLES.iter().zip(&files).zip(expected) {
+            assert_eq!(hash(file), expected, "{} at scale {}", table.name, scale.factor());
+        }
+        let rows: Vec<u64> = files.iter().map(|file| file.iter().filter(|byte| **byte == b'\n').count() as u64).collect();
+        assert_eq!(rows, data.tables().iter().filter_map(|table| table.rows).collect::<Vec<_>>());
+    }
+}
+
+#[test]
+fn sums_are_those_of_the_files_of_dbgen() {
+    for scale in [HUNDREDTH, TENTH] {
+        assert_eq!(Some(sums::of(&data(scale))), expected::sums(scale), "{}", scale.factor());
+    }
+    assert!(expected::sums(Scale::hundredths(100)).is_some_and(|all| all[LINEITEM][0] == 6_001_215));
+    let other = Scale::hundredths(2);
+    assert_eq!((expected::sums(other), data(other).sums()[ORDERS][0]), (None, 30_000));
+}
+
+fn tpchgen<T: Display>(rows: impl Iterator<Item = T>) -> Vec<u8> {
+    rows.flat_map(|row| format!("{row}\n").into_bytes()).collect()
+}
+
+#[test]
+fn rows_are_those_of_tpchgen() {
+    let (data, scale) = (data(HUNDREDTH), HUNDREDTH.factor());
+    let ours = files(&data, 0..data.parts());
+    let mut theirs = [const { Vec::new() }; 8];
+    theirs[REGION] = tpchgen(RegionGenerator::new(scale, 1, 1).iter());
+    theirs[NATION] = tpchgen(NationGenerator::new(scale, 1, 1).iter());
+    theirs[PART] = tpchgen(PartGenerator::new(scale, 1, 1).iter());
+    theirs[SUPPLIER] = tpchgen(SupplierGenerator::new(scale, 1, 1).iter());
+    theirs[PARTSUPP] = tpchgen(PartSuppGenerator::new(scale, 1, 1).iter());
+    theirs[CUSTOMER] = tpchgen(CustomerGenerator::new(scale, 1, 1).iter());
+    theirs[ORDERS] = tpchgen(OrderGenerator::new(scale, 1, 1).iter());
+    theirs[LINEITEM] = tpchgen(LineItemGenerator::new(scale, 1, 1).iter());
+    for ((table, ours), theirs) in TABLES.iter().zip(&ours).zip(&theirs) {
+        let rows = |file: &[u8]| String::from_utf8(file.to_vec()).unwrap().lines().map(str::to_owned).collect::<Vec<_>>();
+        for (number, (ours, theirs)) in rows(ours).iter().zip(&rows(theirs)).enumerate() {
+            assert_eq!(ours, theirs, "row {number} of {}", table.name);
+        }
+        assert_eq!(ours.len(), theirs.len(), "{}", table.name);
+    }
+}
+
+/// At a large scale every part starts at its own row, far from the first.
+#[test]
+fn a_part_in_the_middle_of_a_large_scale_is_that_of_tpchgen() {
+    let (data, scale, count) = (data(Scale::hundredths(100_000)), 1_000.0, 150_000);
+    assert_eq!(data.parts(), 2 + 1_000 + 7_500 + 40_000 + 150_000);
+    let part = 77_777;
+    let ours = files(&data, [2 + 1_000 + 7_500 + 40_000 + part].into_iter());
+    let number = part as i32 + 1;
+    assert_eq!(ours[ORDERS], tpchgen(OrderGenerator::new(scale, number, count).iter()));
+    assert_eq!(ours[LINEITEM], tpchgen(LineItemGenerator::new(scale, number, count).iter()));
+    let ours = files(&data, [2 + 1_000 + 7_500 + 30_000].into_iter());
+    assert_eq!(ours[PART], tpchgen(PartGenerator::new(scale, 30_001, 40_000).iter()));
+    assert_eq!(ours[PARTSUPP], tpchgen(PartSuppGenerator::new(scale, 30_001, 40_000).iter()));
+}
+
+#[test]
+fn a_part_gives_only_the_tables_that_are_wanted() {
+    let data = data(HUNDREDTH);
+    let all = files(&data, 0..data.parts());
+    for (wanted, table) in TABLES.iter().enumerate() {
+        let (mut file, mut cells, tables) = (Vec::new(), Params::default(), std::array::from_fn::<bool, 8, _>(|t| t == wanted));
+        for index in 0..data.parts() {
+            let mut part = data.part(index);
+            part.only(&tables);
+            while let Some(table) = part.next_batch(&mut cells) {
+                assert_eq!(table, wanted);
+                write_rows(&mut file, table, &cells);
+            }
+        }
+        assert!(file == all[wanted], "{}", table.name);
+    }
+    assert_eq!(data.part(data.parts()).next_batch(&mut Params::default()), None);
+}
