@@ -10,12 +10,12 @@ mod data;
 mod kinds;
 mod options;
 mod queries;
-mod refresh;
+mod refresher;
 mod registration;
 mod scale;
 mod terminal;
 
-pub use data::TpchData;
+pub use data::{TpchData, TpchPart};
 pub use options::Options;
 pub use registration::{KIND, QPH_READ, QPHH};
 pub use scale::Scale;

@@ -7,7 +7,7 @@ use perbuck_core::units::Seed;
 use perbuck_core::workload_kind::WorkloadKind;
 use perbuck_database::dialect::{Dialect, Feature};
 
-use super::data::TpchData;
+use super::data::{DataOptions, TpchData};
 use super::registration::{KIND, PARAMETERS, Words};
 use super::{Scale, Tpch};
 use crate::benchmark::{Benchmark, DataSize, speaks_sql};
@@ -46,6 +46,11 @@ impl Options {
     /// After which a query has failed.
     pub(super) fn limit(&self) -> Duration {
         Duration::from_secs(u64::from(self.limit_s))
+    }
+
+    fn data(&self) -> DataOptions {
+        let Self { scale, indexes, foreign_keys, partitions, refresh, .. } = *self;
+        DataOptions { scale, indexes, foreign_keys, partitions, refreshed: refresh }
     }
 
     fn data_parameters(&self) -> Words {
@@ -87,7 +92,7 @@ impl Benchmark for Options {
 
     fn dataset(&self, dialect: &'static dyn Dialect, _: Seed) -> TpchData {
         // The specification says the data (4.2): they follow from the scale, and from no seed.
-        TpchData::new(self, dialect)
+        TpchData::new(dialect, self.data())
     }
 
     fn workload(&self, dialect: &'static dyn Dialect, _: Seed) -> Tpch {

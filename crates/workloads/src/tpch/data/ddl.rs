@@ -10,7 +10,7 @@ use super::schema::{TABLES, Table};
 /// All tables; `rows[i]` is the number of rows of table `i`.
 pub(super) fn tables(dialect: &'static dyn Dialect, options: &DataOptions, rows: [u64; 8]) -> Vec<TableSpec> {
     let spec = |(table, rows): (&Table, u64)| TableSpec {
-        bulk: BulkTable { name: table.name.to_owned(), columns: table.columns().map(|(name, _)| name.to_owned()).collect() },
+        bulk: bulk(table),
         create: create(table, dialect, options),
         after_load: after_load(table, dialect, options),
         statistics: dialect.statistics(table.name),
@@ -20,6 +20,11 @@ pub(super) fn tables(dialect: &'static dyn Dialect, options: &DataOptions, rows:
         numbered: false,
     };
     TABLES.iter().zip(rows).map(spec).collect()
+}
+
+/// Name and columns of a table.
+pub(super) fn bulk(table: &Table) -> BulkTable {
+    BulkTable { name: table.name.to_owned(), columns: table.columns().map(|(name, _)| name.to_owned()).collect() }
 }
 
 /// Indexes and references come when the rows are in: parts are loaded in no order, and a row may be there before the one
