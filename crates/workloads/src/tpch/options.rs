@@ -9,7 +9,7 @@ use perbuck_database::dialect::{Dialect, Feature};
 
 use super::data::{DataOptions, TpchData};
 use super::registration::{KIND, PARAMETERS, Words};
-use super::{Scale, Tpch};
+use super::{Scale, Tpch, queries};
 use crate::benchmark::{Benchmark, DataSize, speaks_sql};
 use crate::params::{Reader, other_data, put};
 
@@ -79,7 +79,7 @@ impl Benchmark for Options {
             let message = format!("`scale` is {factor}, which has more than two decimals");
             reader.problem("scale", message, "give whole hundredths, such as 0.01, 0.1, 1 or 10");
         }
-        Self {
+        let options = Self {
             scale: Scale::hundredths(hundredths as u32),
             indexes: reader.switch("indexes"),
             foreign_keys: reader.switch("foreign_keys"),
@@ -87,7 +87,12 @@ impl Benchmark for Options {
             validation: reader.word("substitution", &[("random", false), ("validation", true)], false),
             refresh: reader.switch("refresh"),
             limit_s: reader.int("limit") as u32,
+        };
+        if options.validation && !queries::known(options.scale) {
+            let message = format!("`substitution` is \"validation\", and the right answers are not known at scale {factor}");
+            reader.problem("substitution", message, "give `scale = 0.01` or `scale = 1`, or leave `substitution` out");
         }
+        options
     }
 
     fn dataset(&self, dialect: &'static dyn Dialect, _: Seed) -> TpchData {

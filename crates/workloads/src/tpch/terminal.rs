@@ -24,16 +24,18 @@ pub struct Tpch {
     options: Options,
     dialect: &'static dyn Dialect,
     catalogue: Arc<Catalogue>,
-    /// The right answer of each query with the parameters of validation, where it is known and wanted.
-    answers: Arc<Vec<Answer>>,
+    answers: Answers,
 }
+
+/// The right answer of each query with the values of validation, where they are wanted; or why they cannot be read.
+type Answers = Arc<Result<Vec<Answer>, String>>;
 
 impl Tpch {
     /// The workload for `options`.
     pub fn new(options: Options, dialect: &'static dyn Dialect) -> Self {
         let mut catalogue = Catalogue::default();
         dialect.statement_limit(options.limit_s).into_iter().for_each(|sql| catalogue.add_opening(sql));
-        let answers = if options.validation { queries::right_answers(options.scale) } else { Vec::new() };
+        let answers = if options.validation { queries::right_answers(options.scale) } else { Ok(Vec::new()) };
         Self { options, dialect, catalogue: Arc::new(catalogue), answers: Arc::new(answers) }
     }
 }
@@ -106,7 +108,7 @@ pub struct TpchTerminal {
     seed: Seed,
     options: Options,
     dialect: &'static dyn Dialect,
-    answers: Arc<Vec<Answer>>,
+    answers: Answers,
     latch: Latch,
     refresher: Refresher,
 }
@@ -154,9 +156,10 @@ impl TpchTerminal {
         } else {
             Substitution::drawn(number, &mut queries::numbers(self.seed, stream as u64, 0, number), self.options.scale)
         };
-        let sql = queries::statement(number, &values, self.dialect);
+        let sql = queries::statement(&values, self.dialect);
         let rows = connection.run(Verb::Select, &sql, self.options.limit()).await?;
-        let checked = match self.answers.get(number - 1) {
+        let right = self.answers.as_ref().as_ref().map_err(|why| damaged(why))?;
+        let checked = match right.get(number - 1) {
             Some(right) => {
                 queries::compare(number, right, rows, self.dialect).map_err(|difference| wrong(number, &difference))?;
                 1
@@ -166,6 +169,11 @@ impl TpchTerminal {
         let digest = queries::digest(number, rows, self.dialect).map_err(|difference| wrong(number, &difference))?;
         Ok([checked, (digest >> 32) as u16, (digest >> 16) as u16, digest as u16])
     }
+}
+
+/// The right answers are a part of the program.
+fn damaged(why: &str) -> DriverError {
+    DriverError::client(ErrorClass::Fatal, "right answers", format!("the right answers cannot be read: {why}; this is a defect of perbuck"))
 }
 
 /// A wrong answer is a failed query, however fast it was (2.1.3).
