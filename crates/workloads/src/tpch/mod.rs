@@ -4,4 +4,5 @@ mod data;
 mod queries;
 mod scale;
 
+pub use data::{DataOptions, TpchData, TpchPart};
 pub use scale::Scale;

@@ -1,10 +1,10 @@
 //! The rows of the eight tables, equal to those of dbgen, and the two refresh functions.
-#![cfg_attr(not(test), expect(dead_code, reason = "the benchmark that runs the queries comes with its options"))]
 
 mod checks;
 mod dataset;
 mod ddl;
 mod expected;
+#[cfg_attr(not(test), expect(dead_code, reason = "the power and throughput tests will call it"))]
 pub(in crate::tpch) mod refresh;
 mod rows;
 mod schema;
