@@ -15,7 +15,7 @@ mod registration;
 mod scale;
 mod terminal;
 
-pub use data::{TpchData, TpchPart};
+pub use data::{DataOptions, TpchData, TpchPart};
 pub use options::Options;
 pub use registration::{KIND, QPH_READ, QPHH};
 pub use scale::Scale;

@@ -3,7 +3,7 @@
 //! They are SQL that all dialects share. The sums of `orders` and `lineitem` hold until a refresh function has run; all else holds always.
 
 use perbuck_database::Dialect;
-use perbuck_load::workload::{Check, Dataset};
+use perbuck_load::workload::Check;
 
 use super::dataset::TpchData;
 use super::schema::{LINEITEM, ORDERS, Reference, TABLES, Table};

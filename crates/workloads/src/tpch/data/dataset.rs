@@ -24,7 +24,7 @@ const PARTS_PER_PART: i64 = 5_000;
 const ORDERS_PER_PART: i64 = 10_000;
 
 /// What decides the data and the tables that they are in.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DataOptions {
     /// The scale factor, below 30 000. From there on dbgen draws some keys otherwise, and these rows are not equal to its rows any more.
     pub scale: Scale,

@@ -6,9 +6,12 @@ use super::*;
 use crate::tpch::data::refresh::{SETS, deleted, inserted, orders_per_set};
 use crate::tpch::data::schema::ORDERS;
 
+/// The number of a set, and the hashes of its three files.
+type Set = (u32, [u64; 3]);
+
 /// Hashes of orders.tbl.uN, lineitem.tbl.uN and delete.N of sets 1, 2 and 999, as `dbgen -U` of dbgen 2.17.3 wrote them on 2026-11-27 at scales
 /// 0.01, 0.1 and 1.
-const DBGEN: [(u32, [(u32, [u64; 3]); 3]); 3] = [
+const DBGEN: [(u32, [Set; 3]); 3] = [
     (
         1,
         [
