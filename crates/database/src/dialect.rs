@@ -121,6 +121,26 @@ pub trait Dialect: Debug + Send + Sync {
     /// A type of a column, without NOT NULL.
     fn type_words(&self, kind: Type) -> String;
 
+    /// Whether [`Type::Decimal`] holds decimals; else it holds their smallest units, and money is written in cents.
+    fn exact_decimals(&self) -> bool {
+        true
+    }
+
+    /// A date as a literal: of `YYYY-MM-DD`.
+    fn date_literal(&self, date: &str) -> String {
+        format!("DATE '{date}'")
+    }
+
+    /// The year of a date, as a number.
+    fn year_of(&self, date: &str) -> String {
+        format!("EXTRACT(YEAR FROM {date})")
+    }
+
+    /// The first so many characters of a text.
+    fn first_characters(&self, text: &str, count: u32) -> String {
+        format!("SUBSTRING({text} FROM 1 FOR {count})")
+    }
+
     /// The type of a column that numbers its rows, with 32 bits or, where it is `wide`, with 64.
     fn numbered(&self, wide: bool) -> &'static str;
 

@@ -37,6 +37,23 @@ impl Dialect for SqliteDialect {
         }
     }
 
+    fn exact_decimals(&self) -> bool {
+        false
+    }
+
+    /// Dates are texts.
+    fn date_literal(&self, date: &str) -> String {
+        format!("'{date}'")
+    }
+
+    fn year_of(&self, date: &str) -> String {
+        format!("CAST(strftime('%Y', {date}) AS INTEGER)")
+    }
+
+    fn first_characters(&self, text: &str, count: u32) -> String {
+        format!("SUBSTR({text}, 1, {count})")
+    }
+
     /// The rowid, which numbers itself; AUTOINCREMENT would add a table of counters to every INSERT.
     fn numbered(&self, _wide: bool) -> &'static str {
         "INTEGER PRIMARY KEY"
