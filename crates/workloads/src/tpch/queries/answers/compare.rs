@@ -40,8 +40,8 @@ impl fmt::Display for Difference {
 
 /// Compares what a database answered to query 1 to 22 with its right answer.
 ///
-/// Rows that ORDER BY leaves equal may come in any order. A row beyond a LIMIT that equals the last one within it is no right answer: among
-/// the values of 2.4 there is none.
+/// Rows that ORDER BY leaves equal may come in any order. Where a LIMIT cuts such rows apart, only those of the expected answer are right: of
+/// the queries with a limit, 2 and 21 order by a key, and the others by prices to the cent.
 ///
 /// # Errors
 /// The first difference.
@@ -93,8 +93,9 @@ fn same_rows(columns: &[Column], start: usize, ties: &[&Row], found: &[&Row]) ->
     let mut left: Vec<(usize, &Row)> = found.iter().copied().enumerate().collect();
     for (at, expected) in ties.iter().enumerate() {
         let Some(same) = left.iter().position(|(_, row)| difference(columns, expected, row).is_none()) else {
-            // The row at its own place, where no other one took it, tells best what differs.
-            let (row, found) = left.iter().find(|(place, _)| *place == at).or(left.first()).copied().unwrap_or((at, ties[at]));
+            // The row at its own position, where no other one took it, tells best what differs.
+            let (row, found) =
+                left.iter().find(|(position, _)| *position == at).or(left.first()).copied().unwrap_or((at, ties[at]));
             let column = difference(columns, expected, found).unwrap_or(0);
             let show = |row: &Row| row[column].as_deref().unwrap_or(NULL).to_owned();
             return Err(Difference::Cell {
