@@ -263,6 +263,16 @@ pub struct HostRecord {
     pub facts: Option<Box<MachineFacts>>,
 }
 
+impl LoadRecord {
+    /// The model of a trial whose connections are streams.
+    pub const STREAMS: &str = "streams";
+
+    /// Whether each connection had a last transaction, and the trial no length of its own.
+    pub fn is_of_streams(&self) -> bool {
+        self.model == Self::STREAMS
+    }
+}
+
 impl RunRecord {
     /// The machines that applied the load: that of perbuck, or those of its agents. A coordinator plays no part in what is measured.
     pub fn clients(&self) -> Vec<&HostRecord> {

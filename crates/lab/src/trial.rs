@@ -354,7 +354,7 @@ fn load_record(spec: &TrialSpec, rate_per_s: Option<u32>, workers: u32, cooldown
     LoadRecord {
         model: match (arrivals.is_some(), spec.streams) {
             (true, _) => "open",
-            (false, true) => "streams",
+            (false, true) => LoadRecord::STREAMS,
             (false, false) => "closed",
         }
         .to_owned(),

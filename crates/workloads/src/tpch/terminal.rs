@@ -15,7 +15,7 @@ use perbuck_load::workload::{Done, Facts, Operation, Terminal, TerminalId, Workl
 use super::kinds::{FACTS, KINDS, POWER_Q1, POWER_RF1, POWER_RF2, Q1, RF1, RF2, THROUGHPUT};
 use super::queries::{self, Answer, Difference, Substitution};
 use super::refresher::Refresher;
-use super::{Options, QUERIES};
+use super::Options;
 use crate::Result;
 
 /// TPC-H of one size, in one dialect.
