@@ -138,6 +138,8 @@ fn rows_that_tie_come_in_any_order_and_others_do_not() {
     // A row twice is no tie of two rows.
     let Err(Difference::Cell { row, expected: key, found, .. }) = expected.compare(&answer([b, b, c])) else { panic!() };
     assert_eq!((row, key.as_str(), found.as_str()), (1, "7", "9"));
+    // Nor does one row stand for two.
+    assert!(answer([a, a, c]).compare(&answer([a, b, c])).is_err());
     // Without ORDER BY there is one row.
     assert!(columns::of(6).order_by.is_empty() && official(6).rows().len() == 1);
 }
