@@ -26,7 +26,7 @@ fn main() {
     let start = processor_seconds();
     let _ = ours(&data, 0..1);
     println!("perbuck   text made in {:.2} s", processor_seconds() - start);
-    timed("perbuck  ", || cells(&data), "cells of all rows");
+    timed("perbuck  ", || rows(&data), "rows as perbuck sends them");
     let first = timed("perbuck  ", || ours(&data, 0..data.parts()), "text");
     println!("perbuck   peak memory {} MB", peak_megabytes());
     let start = processor_seconds();
@@ -49,12 +49,12 @@ fn timed(who: &str, make: impl Fn() -> u64, what: &str) -> f64 {
     rate
 }
 
-fn cells(data: &TpchData) -> u64 {
-    let (mut cells, mut bytes) = (Params::default(), 0);
+fn rows(data: &TpchData) -> u64 {
+    let (mut batch, mut bytes) = (Params::default(), 0);
     for index in 0..data.parts() {
         let mut part = data.part(index);
-        while part.next_batch(&mut cells).is_some() {
-            bytes += (cells.text_bytes() + 8 * cells.len()) as u64;
+        while part.next_batch(&mut batch).is_some() {
+            bytes += (batch.text_bytes() + 8 * batch.len()) as u64;
         }
     }
     bytes
@@ -62,12 +62,12 @@ fn cells(data: &TpchData) -> u64 {
 
 fn ours(data: &TpchData, parts: impl Iterator<Item = u32>) -> u64 {
     let widths: Vec<usize> = data.tables().iter().map(|table| table.bulk.columns.len()).collect();
-    let (mut cells, mut text, mut bytes) = (Params::default(), Vec::new(), 0);
+    let (mut batch, mut text, mut bytes) = (Params::default(), Vec::new(), 0);
     for index in parts {
         let mut part = data.part(index);
-        while let Some(table) = part.next_batch(&mut cells) {
+        while let Some(table) = part.next_batch(&mut batch) {
             text.clear();
-            write_rows(&mut text, widths[table], table + 1 == widths.len(), &cells);
+            write_rows(&mut text, widths[table], table + 1 == widths.len(), &batch);
             bytes += text.len() as u64;
         }
     }
@@ -75,9 +75,9 @@ fn ours(data: &TpchData, parts: impl Iterator<Item = u32>) -> u64 {
 }
 
 /// dbgen prints the quantity of a line without its zeros.
-fn write_rows(out: &mut Vec<u8>, width: usize, lines: bool, cells: &Params) {
+fn write_rows(out: &mut Vec<u8>, width: usize, lines: bool, batch: &Params) {
     let mut column = 0;
-    for value in cells.iter() {
+    for value in batch.iter() {
         match value {
             Value::Null => {}
             Value::Int(number) => write_decimal(out, number, 0),
