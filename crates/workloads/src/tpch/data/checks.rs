@@ -78,9 +78,9 @@ fn conditions(dialect: &dyn Dialect) -> [Check; 4] {
             "every part has four rows of partsupp",
             "part",
             format!(
-                "SELECT {BIG} k, SUM(parts), SUM(suppliers) FROM (SELECT p_partkey AS k, 1 AS parts, 0 AS suppliers FROM part \
+                "SELECT {BIG} k, SUM(part_count), SUM(supplier_count) FROM (SELECT p_partkey AS k, 1 AS part_count, 0 AS supplier_count FROM part \
                  UNION ALL SELECT ps_partkey, 0, 1 FROM partsupp) t \
-                 GROUP BY k HAVING SUM(parts) <> 1 OR SUM(suppliers) <> 4 ORDER BY 1 LIMIT 5"
+                 GROUP BY k HAVING SUM(part_count) <> 1 OR SUM(supplier_count) <> 4 ORDER BY 1 LIMIT 5"
             ),
             &["ps_partkey", "rows of part", "rows of partsupp"],
         ),
@@ -89,10 +89,10 @@ fn conditions(dialect: &dyn Dialect) -> [Check; 4] {
             "every order has one to seven lines, and costs what they cost together",
             "orders",
             format!(
-                "SELECT {BIG} k, SUM(orders), SUM(lines), SUM(total), SUM(charged) FROM (\
-                 SELECT o_orderkey AS k, 1 AS orders, 0 AS lines, {total} AS total, 0 AS charged FROM orders \
+                "SELECT {BIG} k, SUM(order_count), SUM(line_count), SUM(total), SUM(charged) FROM (\
+                 SELECT o_orderkey AS k, 1 AS order_count, 0 AS line_count, {total} AS total, 0 AS charged FROM orders \
                  UNION ALL SELECT l_orderkey, 0, 1, 0, {line} FROM lineitem) t \
-                 GROUP BY k HAVING SUM(orders) <> 1 OR SUM(lines) NOT BETWEEN 1 AND 7 OR SUM(total) <> SUM(charged) \
+                 GROUP BY k HAVING SUM(order_count) <> 1 OR SUM(line_count) NOT BETWEEN 1 AND 7 OR SUM(total) <> SUM(charged) \
                  ORDER BY 1 LIMIT 5"
             ),
             &["o_orderkey", "rows of orders", "rows of lineitem", "o_totalprice in cents", "sum of its lines in cents"],
@@ -102,10 +102,10 @@ fn conditions(dialect: &dyn Dialect) -> [Check; 4] {
             "o_orderstatus follows from the l_linestatus of all lines",
             "orders",
             format!(
-                "SELECT {BIG} k, MAX(status), SUM(lines), SUM(fulfilled) FROM (\
-                 SELECT o_orderkey AS k, o_orderstatus AS status, 0 AS lines, 0 AS fulfilled FROM orders \
+                "SELECT {BIG} k, MAX(status), SUM(line_count), SUM(fulfilled) FROM (\
+                 SELECT o_orderkey AS k, o_orderstatus AS status, 0 AS line_count, 0 AS fulfilled FROM orders \
                  UNION ALL SELECT l_orderkey, '', 1, CASE WHEN l_linestatus = 'F' THEN 1 ELSE 0 END FROM lineitem) t \
-                 GROUP BY k HAVING MAX(status) <> CASE SUM(fulfilled) WHEN SUM(lines) THEN 'F' WHEN 0 THEN 'O' ELSE 'P' END \
+                 GROUP BY k HAVING MAX(status) <> CASE SUM(fulfilled) WHEN SUM(line_count) THEN 'F' WHEN 0 THEN 'O' ELSE 'P' END \
                  ORDER BY 1 LIMIT 5"
             ),
             &["o_orderkey", "o_orderstatus", "lines", "fulfilled lines"],

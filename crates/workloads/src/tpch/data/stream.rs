@@ -6,11 +6,22 @@ use super::text::TEXT_BYTES;
 const MULTIPLIER: u64 = 16_807;
 const MODULUS: u64 = (1 << 31) - 1;
 
+/// Powers of the multiplier: what so many numbers are left out by at once.
+const POWERS: [u64; 128] = {
+    let mut powers = [1; 128];
+    let mut exponent = 1;
+    while exponent < powers.len() {
+        powers[exponent] = product(powers[exponent - 1], MULTIPLIER);
+        exponent += 1;
+    }
+    powers
+};
+
 /// A stream of one column. It can start at any row, so parts of a table are independent.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Stream {
     value: u64,
-    /// How many numbers a row takes.
+    /// How many numbers a row takes, fewer than there are powers.
     per_row: u64,
     used: u64,
 }
@@ -51,11 +62,10 @@ impl Stream {
     /// Leaves out what the row has not used.
     #[inline]
     pub(super) fn end_row(&mut self) {
-        self.skip(self.per_row - self.used);
+        self.value = product(self.value, POWERS[(self.per_row - self.used) as usize]);
         self.used = 0;
     }
 
-    #[inline]
     fn skip(&mut self, mut numbers: u64) {
         let mut factor = MULTIPLIER;
         while numbers > 0 {
@@ -70,7 +80,7 @@ impl Stream {
 
 /// A product of two numbers below the modulus, reduced: 2^31 is 1 there, so the upper bits are added to the lower ones.
 #[inline]
-fn product(one: u64, other: u64) -> u64 {
+const fn product(one: u64, other: u64) -> u64 {
     let product = one * other;
     let sum = (product & MODULUS) + (product >> 31);
     if sum >= MODULUS { sum - MODULUS } else { sum }

@@ -90,19 +90,20 @@ fn rows_are_those_of_tpchgen() {
     }
 }
 
-/// At a large scale every part starts at its own row, far from the first.
+/// At a large scale every part starts at its own row, far from the first. The hashes are those of files that dbgen 2.17.3 wrote for one of many
+/// chunks (`-s 1000 -C 150000 -S 77778 -T o` and such).
 #[test]
-fn a_part_in_the_middle_of_a_large_scale_is_that_of_tpchgen() {
-    let (data, scale, count) = (data(Scale::hundredths(100_000)), 1_000.0, 150_000);
-    assert_eq!(data.parts(), 2 + 1_000 + 7_500 + 40_000 + 150_000);
-    let part = 77_777;
-    let ours = files(&data, [2 + 1_000 + 7_500 + 40_000 + part].into_iter());
-    let number = part as i32 + 1;
-    assert_eq!(ours[ORDERS], tpchgen(OrderGenerator::new(scale, number, count).iter()));
-    assert_eq!(ours[LINEITEM], tpchgen(LineItemGenerator::new(scale, number, count).iter()));
-    let ours = files(&data, [2 + 1_000 + 7_500 + 30_000].into_iter());
-    assert_eq!(ours[PART], tpchgen(PartGenerator::new(scale, 30_001, 40_000).iter()));
-    assert_eq!(ours[PARTSUPP], tpchgen(PartSuppGenerator::new(scale, 30_001, 40_000).iter()));
+fn parts_of_a_large_scale_are_the_chunks_of_dbgen() {
+    let data = data(Scale::hundredths(100_000));
+    let (suppliers, customers, parts, orders) = (1_000, 7_500, 40_000, 150_000);
+    assert_eq!(data.parts(), 2 + suppliers + customers + parts + orders);
+    let chunk = |before: u32, number: u32| files(&data, [2 + before + number - 1].into_iter());
+    assert_eq!(hash(&chunk(0, 1_000)[SUPPLIER]), 0x2e14_691c_35ea_85a0);
+    assert_eq!(hash(&chunk(suppliers, 7_001)[CUSTOMER]), 0x9863_93b8_5811_bbf7);
+    let of_parts = chunk(suppliers + customers, 30_001);
+    assert_eq!([PART, PARTSUPP].map(|table| hash(&of_parts[table])), [0xee32_c52f_aad4_8efe, 0x1616_09ee_dfdc_26f7]);
+    let of_orders = chunk(suppliers + customers + parts, 77_778);
+    assert_eq!([ORDERS, LINEITEM].map(|table| hash(&of_orders[table])), [0x4db4_6831_850c_6d02, 0x7508_38ab_df09_07df]);
 }
 
 #[test]
