@@ -29,10 +29,22 @@ fn facts(r: &RunRecord, name: &str) -> BTreeMap<String, u64> {
     found.filter(|(_, count)| *count > 0).collect()
 }
 
-/// Two trials: every query once alone and once in each of two streams, all answers right, refreshed twice by the next sets.
+const VALIDATED: &str = "kind = \"tpch\"\nscale = 0.01\nsubstitution = \"validation\"\nrefresh = false";
+
+/// A trial on fresh data: every query once alone and once in each of two streams, and all answers are right.
+fn answers_are_right(desk: &Desk, url: &str) {
+    desk.write("v.toml", &study(url, VALIDATED, "streams = [2]\ntrials = 1").replace("name = \"s\"", "name = \"v\""));
+    let ran = desk.good(&["run", "v.toml"]);
+    let r = desk.records("results/v").pop().unwrap();
+    let checked = facts(&r, "answers_checked");
+    assert_eq!((checked.len(), checked.values().sum::<u64>(), r.errors.len()), (44, 66, 0), "{checked:?} {ran:#?}");
+    assert!(ran.out.contains("QpH without refresh") && r.flags.iter().all(|f| !matches!(f, Flag::NoValue { .. })), "{ran:#?}");
+}
+
+/// The answers, and then two trials with other values on data that are refreshed three times in each, by the next sets.
 fn trials_are_whole(desk: &Desk, url: &str, orders: &dyn Fn(&str) -> String) {
-    let workload = format!("{SMALL}\nsubstitution = \"validation\"");
-    desk.write("s.toml", &study(url, &workload, "streams = [2]\ntrials = 2"));
+    answers_are_right(desk, url);
+    desk.write("s.toml", &study(url, SMALL, "streams = [2]\ntrials = 2"));
     let ran = desk.good(&["run", "s.toml"]);
     assert!(ran.out.contains("QphH"), "{ran:#?}");
     let records = desk.records("results/s");
@@ -41,8 +53,6 @@ fn trials_are_whole(desk: &Desk, url: &str, orders: &dyn Fn(&str) -> String) {
         let value = r.metric(r.workload.metric.metric());
         assert!(value > 0.0 && (value / by_hand(r) - 1.0).abs() < 1e-9, "{value} {}", by_hand(r));
         assert_eq!((r.load.model.as_str(), r.load.connections, r.measured.transactions.len()), ("streams", 2, 49));
-        let checked = facts(r, "answers_checked");
-        assert_eq!((checked.len(), checked.values().sum::<u64>()), (44, 66), "{checked:?}");
         assert_eq!((r.measured.transactions["RF1"].committed, r.measured.transactions["RF2"].committed), (2, 2));
         assert_eq!(r.workload.rows_before["orders"], r.workload.rows_after["orders"], "2.5: as many orders as before");
         let streams = r.measured.transactions["throughput test"].service.sum_ns;
@@ -56,6 +66,10 @@ fn trials_are_whole(desk: &Desk, url: &str, orders: &dyn Fn(&str) -> String) {
     let page = desk.read("page/report.md");
     assert!(page.contains("power Q1 ") && page.contains("is not a TPC result") && page.contains("√ (power"), "{report:#?}");
     desk.good(&["verify", "results/s"]);
+    // Right answers are those of fresh data.
+    desk.write("v.toml", &desk.read("v.toml").replace("trials = 1", "trials = 2"));
+    let refused = desk.perbuck(&["run", "v.toml"]);
+    assert!(refused.code != Some(0) && refused.err.contains("ran 6 times on the data"), "{refused:#?}");
 }
 
 #[test]
@@ -85,12 +99,13 @@ fn sqlite(desk: &Desk, sql: &str) -> String {
 fn sqlite_gives_right_answers_in_both_tests_and_wrong_ones_are_failed_queries() {
     let desk = Desk::new();
     trials_are_whole(&desk, "sqlite:h.db", &|sql| sqlite(&desk, sql));
+    std::fs::remove_file(desk.path("h.db")).unwrap();
+    desk.write("s.toml", &study("sqlite:h.db", VALIDATED, "streams = [2]\ntrials = 1").replace("name = \"s\"", "name = \"w\""));
+    desk.good(&["prepare", "s.toml"]);
     // The returned lines of Q1 to Q22 are of all tables; a price that is another one changes the sums of many of them.
     sqlite(&desk, "UPDATE lineitem SET l_extendedprice = l_extendedprice * 2 WHERE l_returnflag = 'R'");
-    let workload = format!("{SMALL}\nsubstitution = \"validation\"");
-    desk.write("s.toml", &study("sqlite:h.db", &workload, "streams = [2]\ntrials = 3"));
     let ran: Ended = desk.perbuck(&["run", "s.toml"]);
-    let last = desk.records("results/s").into_iter().find(|r| r.key.trial == 3).unwrap_or_else(|| panic!("{ran:#?}"));
+    let last = desk.records("results/w").pop().unwrap_or_else(|| panic!("{ran:#?}"));
     assert!(last.errors.contains_key("wrong answer"), "{:?}", last.errors);
     assert!(last.errors["wrong answer"].example.starts_with("the answer of Q"), "{:?}", last.errors);
     let failed = last.measured.transactions.iter().filter(|(kind, t)| kind.contains('Q') && t.failed > 0).count();
@@ -135,7 +150,8 @@ fn what_streams_do_not_have_is_refused() {
         (format!("{SMALL}\nconnections = [2]"), "trials = 1", "ends with the last of them"),
         (SMALL.to_owned(), "connections = [1]\nrate = [10]", "no `rate`"),
         ("kind = \"tpch\"\nscale = 0.015".to_owned(), "trials = 1", "more than two decimals"),
-        ("kind = \"tpch\"\nscale = 0.1\nsubstitution = \"validation\"".to_owned(), "trials = 1", "not known at scale 0.1"),
+        (format!("{SMALL}\nsubstitution = \"validation\""), "trials = 1", "add `refresh = false`"),
+        ("kind = \"tpch\"\nscale = 0.1\nrefresh = false\nsubstitution = \"validation\"".to_owned(), "trials = 1", "not known at scale 0.1"),
         ("kind = \"sysbench\"\nstreams = [2]".to_owned(), "trials = 1", "are no streams"),
     ] {
         desk.write("s.toml", &study("sqlite:h.db", &workload, sweep));

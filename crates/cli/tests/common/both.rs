@@ -171,7 +171,6 @@ impl<D: Driver> Both<D> {
         options: &Options,
         connections: u32,
         max_events: Option<u64>,
-        streams: false,
         seconds: u64,
         seed: u64,
     ) -> Result<TrialOutcome, RunError> {
@@ -186,6 +185,7 @@ impl<D: Driver> Both<D> {
             seed: Seed(seed),
             drain_ns: 10_000_000_000,
             max_events,
+            streams: false,
             time_statements: false,
             tolerance: Tolerance::All,
             share: Share::WHOLE,

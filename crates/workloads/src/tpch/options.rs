@@ -88,6 +88,10 @@ impl Benchmark for Options {
             refresh: reader.switch("refresh"),
             limit_s: reader.int("limit") as u32,
         };
+        if options.validation && options.refresh {
+            let message = "`substitution` is \"validation\", and the answers of validation hold for fresh data, which `refresh` changes";
+            reader.problem("substitution", message, "add `refresh = false`, or leave `substitution` out");
+        }
         if options.validation && !queries::known(options.scale) {
             let message = format!("`substitution` is \"validation\", and the right answers are not known at scale {factor}");
             reader.problem("substitution", message, "give `scale = 0.01` or `scale = 1`, or leave `substitution` out");

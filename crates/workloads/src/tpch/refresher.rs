@@ -59,6 +59,19 @@ impl Refresher {
         Err(DriverError::client(ErrorClass::Fatal, "refresh", message))
     }
 
+    /// That no update set was applied: right answers are those of fresh data.
+    pub(super) fn is_fresh(&self) -> Result<()> {
+        if self.set == 1 {
+            return Ok(());
+        }
+        let message = format!(
+            "the refresh functions ran {} times on the data, and the answers of validation hold for fresh data. Load them again: drop the \
+             tables, or give the workload a `database` of its own",
+            self.set - 1
+        );
+        Err(DriverError::client(ErrorClass::Fatal, "refresh", message))
+    }
+
     /// Leaves out so many update sets.
     pub(super) fn skip(&mut self, sets: u32) {
         self.set += sets;

@@ -183,11 +183,16 @@ fn wrong(number: usize, difference: &Difference) -> DriverError {
 
 impl Terminal for TpchTerminal {
     async fn start<S: Session>(&mut self, connection: &mut Connection<S>) -> Result<()> {
-        if self.options.refresh && matches!(self.role, Role::Power | Role::Refresh) {
+        let changes = self.options.refresh && matches!(self.role, Role::Power | Role::Refresh);
+        let validates = self.options.validation && self.role == Role::Power;
+        if changes || validates {
             self.refresher.find_set(connection).await?;
-            // The first update set of the trial is that of the power test.
-            self.refresher.skip(u32::from(self.role == Role::Refresh));
         }
+        if validates {
+            self.refresher.is_fresh()?;
+        }
+        // The first update set of the trial is that of the power test.
+        self.refresher.skip(u32::from(self.role == Role::Refresh));
         Ok(())
     }
 

@@ -1,6 +1,4 @@
 //! The 22 queries: text, substitution parameters, order in a stream, and what a right answer is.
-#![expect(unused_imports, reason = "the workload that runs the queries is not there yet")]
-#![cfg_attr(not(test), expect(dead_code, reason = "the workload that runs the queries is not there yet"))]
 
 mod answers;
 mod day;
@@ -13,4 +11,4 @@ pub(in crate::tpch) use answers::{Answer, Difference, compare, digest};
 pub(in crate::tpch) use order::order;
 pub(in crate::tpch) use right::{known, right_answers};
 pub(in crate::tpch) use substitution::{Substitution, numbers};
-pub(in crate::tpch) use text::{Variant, statement, variants};
+pub(in crate::tpch) use text::statement;
