@@ -64,6 +64,14 @@ fn sums_are_those_of_the_files_of_dbgen() {
     assert_eq!((expected::sums(other), data(other).sums()[ORDERS][0]), (None, 30_000));
 }
 
+/// Clause 4.2.5.1 has the numbers of rows at these scales.
+#[test]
+fn lineitem_has_as_many_rows_as_the_specification_says() {
+    for (scale, rows) in [(1, 6_001_215), (10, 59_986_052), (30, 179_998_372)] {
+        assert_eq!(data(Scale::hundredths(100 * scale)).tables()[LINEITEM].rows, Some(rows));
+    }
+}
+
 fn tpchgen<T: Display>(rows: impl Iterator<Item = T>) -> Vec<u8> {
     rows.flat_map(|row| format!("{row}\n").into_bytes()).collect()
 }
