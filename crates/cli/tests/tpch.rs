@@ -62,7 +62,7 @@ fn trials_are_whole(desk: &Desk, url: &str, orders: &dyn Fn(&str) -> String) {
     }
     // Three sets of ten orders in each trial: one of the power test, and one for each stream.
     assert_eq!(orders("SELECT COUNT(*) FROM orders WHERE o_orderkey % 32 >= 8").trim(), "60");
-    let report = desk.good(&["report", "results/s", "--out", "page"]);
+    let report = desk.good(&["report", "results/s", "--output", "page"]);
     let page = desk.read("page/report.md");
     assert!(page.contains("power Q1 ") && page.contains("is not a TPC result") && page.contains("√ (power"), "{report:#?}");
     desk.good(&["verify", "results/s"]);

@@ -49,8 +49,8 @@ impl Options {
     }
 
     fn data(&self) -> DataOptions {
-        let Self { scale, indexes, foreign_keys, partitions, refresh, .. } = *self;
-        DataOptions { scale, indexes, foreign_keys, partitions, refreshed: refresh }
+        let Self { scale, indexes, foreign_keys, partitions, .. } = *self;
+        DataOptions { scale, indexes, foreign_keys, partitions }
     }
 
     fn data_parameters(&self) -> Words {

@@ -161,12 +161,12 @@ impl TpchTerminal {
         let right = self.answers.as_ref().as_ref().map_err(|why| damaged(why))?;
         let checked = match right.get(number - 1) {
             Some(right) => {
-                queries::compare(number, right, rows, self.dialect).map_err(|difference| wrong(number, &difference))?;
+                queries::compare(number, right, rows, self.dialect).map_err(|difference| wrong(&values, number, &difference))?;
                 1
             }
             None => 0,
         };
-        let digest = queries::digest(number, rows, self.dialect).map_err(|difference| wrong(number, &difference))?;
+        let digest = queries::digest(number, rows, self.dialect).map_err(|difference| wrong(&values, number, &difference))?;
         Ok([checked, (digest >> 32) as u16, (digest >> 16) as u16, digest as u16])
     }
 }
@@ -177,8 +177,10 @@ fn damaged(why: &str) -> DriverError {
 }
 
 /// A wrong answer is a failed query, however fast it was (2.1.3).
-fn wrong(number: usize, difference: &Difference) -> DriverError {
-    DriverError::client(ErrorClass::Failed, "wrong answer", format!("the answer of Q{number} is wrong: {difference}"))
+fn wrong(values: &Substitution, number: usize, difference: &Difference) -> DriverError {
+    let values: Vec<String> = values.listed().into_iter().map(|(name, value)| format!("{name} = {value}")).collect();
+    let message = format!("the answer of Q{number} with {} is wrong: {difference}", values.join(", "));
+    DriverError::client(ErrorClass::Failed, "wrong answer", message)
 }
 
 impl Terminal for TpchTerminal {

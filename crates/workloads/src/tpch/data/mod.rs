@@ -4,7 +4,6 @@ mod checks;
 mod dataset;
 mod ddl;
 mod expected;
-#[cfg_attr(not(test), expect(dead_code, reason = "the power and throughput tests will call it"))]
 pub(in crate::tpch) mod refresh;
 mod rows;
 mod schema;

@@ -73,6 +73,7 @@ impl Answer {
     }
 
     /// As text, for a file of reference answers.
+    #[cfg(test)]
     pub(in crate::tpch) fn to_text(&self) -> String {
         let columns = columns::of(self.number).columns;
         let mut text = columns.iter().map(|column| column.name).collect::<Vec<_>>().join("|") + "\n";
@@ -105,11 +106,13 @@ impl Answer {
     }
 
     /// The text that [`Self::parse_all`] reads.
+    #[cfg(test)]
     pub(in crate::tpch) fn all_to_text(answers: &[Self]) -> String {
         answers.iter().map(|answer| format!("# {}\n{}", answer.number, answer.to_text())).collect()
     }
 
     /// The number of its query.
+    #[cfg(test)]
     pub(in crate::tpch) fn number(&self) -> usize {
         self.number
     }

@@ -100,6 +100,7 @@ impl Substitution {
     }
 
     /// The number of its query, 1 to 22.
+    #[cfg(test)]
     pub(in crate::tpch) fn number(&self) -> usize {
         match self {
             Self::Q1 { .. } => 1,

@@ -44,6 +44,7 @@ pub(in crate::tpch) fn statement(values: &Substitution, dialect: &dyn Dialect) -
 }
 
 /// What a text has that its functional query definition (2.4.x.2) has not, with its queries.
+#[cfg(test)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::tpch) struct Variant {
     /// Numbers of the queries, in order.
@@ -52,7 +53,8 @@ pub(in crate::tpch) struct Variant {
     pub(in crate::tpch) what: &'static str,
 }
 
-/// The variants and minor modifications of a database's texts, for a report (8.3.4.3 asks for them).
+/// The variants and minor modifications of a database's texts (8.3.4.3 asks for them); docs/method/tpch.md says them.
+#[cfg(test)]
 pub(in crate::tpch) fn variants(dialect: &dyn Dialect) -> Vec<Variant> {
     let mut all = vec![
         Variant {
