@@ -99,6 +99,14 @@ impl Dialect for ToyDialect {
         }
     }
 
+    fn exact_decimals(&self) -> bool {
+        false
+    }
+
+    fn days_since(&self, date: &str, column: &str) -> String {
+        format!("CAST(julianday({column}) - julianday('{date}') AS INTEGER)")
+    }
+
     fn numbered(&self, _wide: bool) -> &'static str {
         "INTEGER PRIMARY KEY"
     }

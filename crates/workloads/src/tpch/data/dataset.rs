@@ -67,7 +67,7 @@ impl TpchData {
         *self.lines.get_or_init(|| lines(self.counts.orders))
     }
 
-    /// What the rows of each table add up to. At a scale other than 0.01, 0.1 and 1 it is made from the rows, once.
+    /// What the rows of each table add up to. At a scale other than 0.01, 0.1, 1 and 10 it is made from the rows, once.
     pub(super) fn sums(&self) -> &[Sums] {
         self.sums.get_or_init(|| expected::sums(self.options.scale).unwrap_or_else(|| sums::of(self)))
     }
