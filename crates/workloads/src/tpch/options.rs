@@ -130,6 +130,12 @@ impl Benchmark for Options {
         let wanted = [
             (self.partitions > 1, Feature::Partitions, "`partitions` is given, and", "leave `partitions` out"),
             (self.foreign_keys, Feature::ForeignKeys, "`foreign_keys` is given, and", "leave `foreign_keys` out"),
+            (
+                self.partitions > 1 && self.foreign_keys,
+                Feature::ForeignKeysOfPartitions,
+                "`foreign_keys` and `partitions` are both given, and",
+                "leave one of them out",
+            ),
         ];
         let lack = |(_, feature, said, help): (bool, Feature, &str, &str)| {
             dialect.lacks(feature).map(|lack| (format!("{said} {}", lack.why), help.to_owned()))
