@@ -232,7 +232,12 @@ pub trait Session: 'static {
 
     /// As [`Self::query`] for a statement that may take long: where the database can, it ends it after `limit` as a failure of that statement.
     /// Servers are told their limit when the session opens, so only a database within this process has to do anything here.
-    fn query_within(&mut self, sql: &str, _limit: Duration, rows: &mut Rows) -> impl Future<Output = Result<Effect, DriverError>> {
+    fn query_within(
+        &mut self,
+        sql: &str,
+        _limit: Duration,
+        rows: &mut Rows,
+    ) -> impl Future<Output = Result<Effect, DriverError>> {
         self.query(sql, rows)
     }
 

@@ -79,7 +79,8 @@ pub(super) fn values(
 ) -> Vec<PointResult> {
     let of_level = |level: &u32| {
         let one = |c: &Contender| {
-            let mine = records.iter().filter(|r| r.key.contender == c.name && r.key.level() == *level && r.lacks(metric).is_none());
+            let mine =
+                records.iter().filter(|r| r.key.contender == c.name && r.key.level() == *level && r.lacks(metric).is_none());
             let mut values: Vec<(f64, TrialPosition)> = mine.map(|r| (r.metric(metric), position(r))).collect();
             values.sort_by_key(|(_, at)| (at.deployment, at.trial));
             of_values(&c.name, *level, values.into_iter(), study.decision.confidence)

@@ -56,7 +56,11 @@ impl Words {
 
     /// `8 connections`, `1 connection`, `100 transactions/s offered`.
     pub(crate) fn at(self, level: u32) -> String {
-        let unit = if level == 1 { self.unit.replacen("connections", "connection", 1).replacen("streams", "stream", 1) } else { self.unit.to_owned() };
+        let unit = if level == 1 {
+            self.unit.replacen("connections", "connection", 1).replacen("streams", "stream", 1)
+        } else {
+            self.unit.to_owned()
+        };
         format!("{} {unit}", thousands(level.into()))
     }
 

@@ -13,18 +13,23 @@ use crate::document::{Block, Cell, Figure, Mark, Panels, RatioPanel, RatioRow, T
 use crate::escape::clean;
 use crate::number::{ABSENT, fixed, percent, range, ratio, ratio_interval, significant_decimals};
 
+/// The kinds of both tests, and what to call each.
+type Tests<'w> = [(&'static str, Vec<&'w str>); 2];
+
 /// Table and drawing of each workload with such a metric.
 pub(super) fn section(all: &Context<'_>) -> Vec<Block> {
     let measured = all.measured();
-    let timed: Vec<(&WorkloadResult, Vec<&str>)> = measured.iter().filter_map(|w| Some((*w, names(w)?))).collect();
-    let tables = timed.iter().map(|(w, names)| Block::Table(table(all, w, names)));
+    let timed: Vec<(&WorkloadResult, Tests<'_>)> = measured.iter().filter_map(|w| Some((*w, names(w)?))).collect();
+    let tables = timed.iter().map(|(w, tests)| Block::Table(table(all, w, tests)));
     figure(all, &timed).map(Block::Figure).into_iter().chain(tables).collect()
 }
 
 /// The kinds of a workload in the order of their tests.
-fn names(w: &WorkloadResult) -> Option<Vec<&str>> {
+fn names(w: &WorkloadResult) -> Option<Tests<'_>> {
     let Counted::Composite(composite) = &w.metric.of else { return None };
-    Some(composite.alone.iter().chain(composite.together.iter()).chain([&composite.elapsed]).map(AsRef::as_ref).collect())
+    let alone = composite.alone.iter().map(AsRef::as_ref).collect();
+    let together = composite.together.iter().chain([&composite.elapsed]).map(AsRef::as_ref).collect();
+    Some([("one after the other", alone), ("in streams", together)])
 }
 
 fn seconds_of<'w>(w: &'w WorkloadResult, (contender, level): (&str, u32), kind: &str) -> Option<&'w Rate> {
@@ -32,7 +37,7 @@ fn seconds_of<'w>(w: &'w WorkloadResult, (contender, level): (&str, u32), kind: 
 }
 
 /// Seconds of each kind, side by side. What failed has no time.
-fn table(all: &Context<'_>, w: &WorkloadResult, names: &[&str]) -> Table {
+fn table(all: &Context<'_>, w: &WorkloadResult, tests: &Tests<'_>) -> Table {
     let caption = format!("{}: seconds of each transaction; one that failed in every trial has no time", clean(&w.workload));
     let mut table = Table::new(caption, &format!("Kind | #{}", all.words().head));
     let contenders = all.contenders_of(w);
@@ -42,7 +47,7 @@ fn table(all: &Context<'_>, w: &WorkloadResult, names: &[&str]) -> Table {
             table.column(&format!("{} against {}", all.label(name), all.label(to)), true);
         }
     }
-    for kind in names {
+    for kind in tests.iter().flat_map(|(_, names)| names) {
         for level in levels_of(w) {
             let mut cells = vec![Cell::new(clean(kind)), Cell::new(thousands(level.into()))];
             for name in &contenders {
@@ -64,40 +69,51 @@ fn seconds(time: &Rate) -> Cell {
     Cell::noted(fixed(time.mean, decimals), time.interval.map(|i| range(i, decimals)).unwrap_or_default())
 }
 
-/// The ratios of the times, a panel for each workload and level; left of 1 is faster.
-fn figure(all: &Context<'_>, timed: &[(&WorkloadResult, Vec<&str>)]) -> Option<Figure> {
+/// The ratios of the times, a panel for each test of each workload and level; left of 1 is faster.
+fn figure(all: &Context<'_>, timed: &[(&WorkloadResult, Tests<'_>)]) -> Option<Figure> {
     let mut drawn = Table::of_figure(&format!("Workload | {} | Contender | Kind | #Ratio | #Interval", all.words().head));
     let mut panels = Vec::new();
-    for (w, names) in timed {
+    for (w, tests) in timed {
         for level in levels_of(w) {
-            let mut groups = Vec::new();
-            for name in all.contenders_of(w).into_iter().filter(|name| all.compared_with(name).is_some()) {
-                let mut rows = Vec::new();
-                for kind in names {
-                    let Some(time) = seconds_of(w, (name, level), kind).and_then(|time| time.ratio) else { continue };
-                    let (label, interval) = (ratio(&time), ratio_interval(&time));
-                    let at = [clean(&w.workload), thousands(level.into()), all.label(name), clean(kind), label.clone(), interval];
-                    drawn.add(at.map(Cell::new));
-                    let mark = Mark::Judged(tone(&time, all.comparison.decision.margin));
-                    rows.push(RatioRow { name: clean(kind), value: time.value, interval: time.interval.map(pair), label, mark });
-                }
-                groups.extend((!rows.is_empty()).then(|| (all.label(name), rows)));
-            }
-            panels.extend((!groups.is_empty()).then(|| RatioPanel {
-                title: format!("{}, {}", clean(&w.workload), all.words().at(level)),
-                axis: format!("time in units of {}", all.base_label()),
-                margin: all.comparison.decision.margin,
-                base: 1.0,
-                noise: vec![None; groups.len()],
-                groups,
-            }));
+            panels.extend(tests.iter().filter_map(|test| panel(all, w, level, test, &mut drawn)));
         }
     }
     panels.truncate(LARGE_PANELS);
     let title = format!("The time of each transaction against {}; left of 1 is faster", all.base_label());
     let (confidence, margin) = (percent(all.comparison.printed_confidence()), percent(all.comparison.decision.margin));
-    let caption = format!("Marks are ratios of times, lines their {confidence} intervals, the shaded band is the margin of {margin}.");
+    let caption =
+        format!("Marks are ratios of times, lines their {confidence} intervals, the shaded band is the margin of {margin}.");
     Figure::new("times", title, caption, Panels::Ratios, panels, drawn)
+}
+
+fn panel(
+    all: &Context<'_>,
+    w: &WorkloadResult,
+    level: u32,
+    (called, names): &(&str, Vec<&str>),
+    drawn: &mut Table,
+) -> Option<RatioPanel> {
+    let mut groups = Vec::new();
+    for contender in all.contenders_of(w).into_iter().filter(|name| all.compared_with(name).is_some()) {
+        let mut rows = Vec::new();
+        for kind in names {
+            let Some(time) = seconds_of(w, (contender, level), kind).and_then(|time| time.ratio) else { continue };
+            let (name, label, interval) = (clean(kind), ratio(&time), ratio_interval(&time));
+            let at = [clean(&w.workload), thousands(level.into()), all.label(contender), name.clone(), label.clone(), interval];
+            drawn.add(at.map(Cell::new));
+            let mark = Mark::Judged(tone(&time, all.comparison.decision.margin));
+            rows.push(RatioRow { name, value: time.value, interval: time.interval.map(pair), label, mark });
+        }
+        groups.extend((!rows.is_empty()).then(|| (all.label(contender), rows)));
+    }
+    (!groups.is_empty()).then(|| RatioPanel {
+        title: format!("{}, {}: {called}", clean(&w.workload), all.words().at(level)),
+        axis: format!("time in units of {}", all.base_label()),
+        margin: all.comparison.decision.margin,
+        base: 1.0,
+        noise: vec![None; groups.len()],
+        groups,
+    })
 }
 
 /// Which way a time differs, where its whole interval lies beyond the margin.

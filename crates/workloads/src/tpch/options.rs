@@ -89,7 +89,8 @@ impl Benchmark for Options {
             limit_s: reader.int("limit") as u32,
         };
         if options.validation && options.refresh {
-            let message = "`substitution` is \"validation\", and the answers of validation hold for fresh data, which `refresh` changes";
+            let message =
+                "`substitution` is \"validation\", and the answers of validation hold for fresh data, which `refresh` changes";
             reader.problem("substitution", message, "add `refresh = false`, or leave `substitution` out");
         }
         if options.validation && !queries::known(options.scale) {

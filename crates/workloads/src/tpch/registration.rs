@@ -14,7 +14,8 @@ use super::kinds::{ALONE, ALONE_READ, KINDS, THROUGHPUT, TOGETHER};
 /// The geometric mean of both tests (5.4.3), and the same of a run without refresh functions, which is no QphH.
 pub static QPHH: Metric = composite("qphh", "QphH", "queries of TPC-H", ALONE);
 /// See [`QPHH`].
-pub static QPH_READ: Metric = composite("qph_read", "QpH without refresh", "queries of TPC-H, without refresh functions,", ALONE_READ);
+pub static QPH_READ: Metric =
+    composite("qph_read", "QpH without refresh", "queries of TPC-H, without refresh functions,", ALONE_READ);
 
 const fn composite(name: &'static str, label: &'static str, counts: &'static str, alone: &'static [Cow<'static, str>]) -> Metric {
     Metric {
@@ -40,7 +41,13 @@ pub(super) static PARAMETERS: [Parameter; 7] = [
     Parameter::new("partitions", Whole(1, 1_024), "1", Data, "partitions of ORDERS and LINEITEM, by a hash of the order"),
     Parameter::new("substitution", Text, "random", Run, "the parameters of the queries: random (2.4), or those of validation"),
     Parameter::new("refresh", Switch, "true", Run, "whether the refresh functions run (2.5)"),
-    Parameter::new("limit", Whole(1, 86_400), "3600", Run, "the seconds after which the server ends a query, which then has failed"),
+    Parameter::new(
+        "limit",
+        Whole(1, 86_400),
+        "3600",
+        Run,
+        "the seconds after which the server ends a query, which then has failed",
+    ),
 ];
 
 /// TPC-H among the kinds of workload.
@@ -113,7 +120,10 @@ mod tests {
         let plain = of(&[("scale", "1")]);
         assert!(plain.starts_with("small is not a TPC result") && plain.ends_with("published TPC-H results."), "{plain}");
         let all = of(&[("scale", "0.1"), ("refresh", "false"), ("substitution", "validation")]);
-        assert!(all.contains("0.1 is none of the specification") && all.contains("did not run") && all.contains("validation"), "{all}");
+        assert!(
+            all.contains("0.1 is none of the specification") && all.contains("did not run") && all.contains("validation"),
+            "{all}"
+        );
     }
 
     #[test]

@@ -12,10 +12,10 @@ use perbuck_load::latch::Latch;
 use perbuck_load::statement::{Catalogue, Verb};
 use perbuck_load::workload::{Done, Facts, Operation, Terminal, TerminalId, Workload};
 
+use super::Options;
 use super::kinds::{FACTS, KINDS, POWER_Q1, POWER_RF1, POWER_RF2, Q1, RF1, RF2, THROUGHPUT};
 use super::queries::{self, Answer, Difference, Substitution};
 use super::refresher::Refresher;
-use super::Options;
 use crate::Result;
 
 /// TPC-H of one size, in one dialect.
@@ -173,7 +173,11 @@ impl TpchTerminal {
 
 /// The right answers are a part of the program.
 fn damaged(why: &str) -> DriverError {
-    DriverError::client(ErrorClass::Fatal, "right answers", format!("the right answers cannot be read: {why}; this is a defect of perbuck"))
+    DriverError::client(
+        ErrorClass::Fatal,
+        "right answers",
+        format!("the right answers cannot be read: {why}; this is a defect of perbuck"),
+    )
 }
 
 /// A wrong answer is a failed query, however fast it was (2.1.3).
@@ -240,6 +244,7 @@ mod tests {
 
     use super::*;
     use crate::testing::SQLITE;
+    use crate::tpch::QUERIES;
 
     fn terminal(index: u32, refresh: bool) -> TpchTerminal {
         let options = Options { refresh, ..Options::default() };
@@ -256,7 +261,10 @@ mod tests {
             (0..).map_while(of).collect()
         };
         let power = kinds(terminal(2, true));
-        assert_eq!((power.len(), power[0], power[1], power[23], power[24]), (25, "power RF1", "power Q14", "power RF2", "throughput test"));
+        assert_eq!(
+            (power.len(), power[0], power[1], power[23], power[24]),
+            (25, "power RF1", "power Q14", "power RF2", "throughput test")
+        );
         let mut read = kinds(terminal(2, false));
         assert_eq!((read.len(), read[22]), (23, "throughput test"));
         read.sort_unstable();

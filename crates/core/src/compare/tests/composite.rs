@@ -85,7 +85,9 @@ fn a_trial_with_a_failed_or_missing_transaction_has_no_value() {
 fn trials_without_a_value_are_in_no_mean_and_times_are_compared() {
     let mut records: Vec<RunRecord> = (1..=3).map(|n| trial("x86", n, 1)).chain((1..=3).map(|n| trial("arm", n, 2))).collect();
     records[1].measured.transactions.insert("a2".to_owned(), kind(&[], 1));
-    records.extend((1..=3).flat_map(|n| ["x86", "arm"].map(|name| RunRecord { key: TrialKey { connections: 64, ..trial(name, n, 1).key }, ..trial(name, n, 1) })));
+    records.extend((1..=3).flat_map(|n| {
+        ["x86", "arm"].map(|name| RunRecord { key: TrialKey { connections: 64, ..trial(name, n, 1).key }, ..trial(name, n, 1) })
+    }));
     let found = compare(&study(), &records, &[], &[]).unwrap();
     let at = |name: &str| found.workloads[0].points.iter().find(|p| p.contender == name && p.level == 8).unwrap();
     let [x86, arm] = ["x86", "arm"].map(at);

@@ -140,7 +140,11 @@ impl Own {
     pub(super) fn over(self, root: &Section<'_>, sweep: &Sweep, line: usize) -> Option<Sweep> {
         let Self { connections, streams, rates_per_s, warmup_ns, duration_ns, trials, prewarm } = self;
         if streams.is_some() {
-            root.file().report(line, "the connections of this workload are no streams", "give `connections` in place of `streams`");
+            root.file().report(
+                line,
+                "the connections of this workload are no streams",
+                "give `connections` in place of `streams`",
+            );
         }
         let points = connections.is_some() || rates_per_s.is_some();
         if !points && warmup_ns.is_none() && duration_ns.is_none() && trials.is_none() && prewarm.is_none() {
