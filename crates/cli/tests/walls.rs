@@ -13,8 +13,19 @@ use edges::MAY_USE;
 use serde_json::{Value, json};
 
 /// Database clients and servers' protocols, by the beginning of their names.
-const CLIENTS: [&str; 11] =
-    ["rusqlite", "libsqlite3", "libloading", "mysql", "postgres", "tokio-postgres", "sqlx", "diesel", "tikv", "mariadb", "pgwire"];
+const CLIENTS: [&str; 11] = [
+    "rusqlite",
+    "libsqlite3",
+    "libloading",
+    "mysql",
+    "postgres",
+    "tokio-postgres",
+    "sqlx",
+    "diesel",
+    "tikv",
+    "mariadb",
+    "pgwire",
+];
 
 /// What a crate must not pull in, directly or through others; tests are free.
 const NEVER: [(&str, &[&str]); 8] = [

@@ -8,6 +8,7 @@
 #![allow(unsafe_code, reason = "a library that is opened at run time has no safe interface")]
 
 use std::collections::BTreeMap;
+use std::error::Error as _;
 use std::ffi::{CStr, CString, c_char};
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -67,7 +68,7 @@ impl Library {
             return Ok(library);
         }
         // SAFETY: to open a library runs its constructors. The user has named this one, or installed it, to be run here.
-        let loaded = unsafe { Loaded::new(file) }.map_err(|error| NoLibrary::NotOpened(error.to_string()))?;
+        let loaded = unsafe { Loaded::new(file) }.map_err(|error| NoLibrary::NotOpened(reason(&error)))?;
         let api = Api::of(&loaded).map_err(NoLibrary::Lacks)?;
         // Its threads run until the process ends, so it is never closed.
         std::mem::forget(loaded);
@@ -90,6 +91,11 @@ impl Library {
     pub(crate) fn vector_rows(&self) -> usize {
         self.vector_rows
     }
+}
+
+/// What the system's loader says.
+fn reason(error: &libloading::Error) -> String {
+    error.source().map_or_else(|| error.to_string(), ToString::to_string)
 }
 
 /// A copy of a string of the library; empty for null.
