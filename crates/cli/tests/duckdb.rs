@@ -93,12 +93,17 @@ fn a_load_that_is_killed_goes_on_after_its_last_commit() {
     signal(&child, "KILL");
     assert_eq!(child.wait().unwrap().code(), None, "killed");
     assert!(!desk.path("off.duckdb").exists(), "killed in the first load");
-    let again = desk.good(&["prepare", "study.toml"]);
-    let line = again.err.lines().find(|l| l.contains("going on with a load that was cut off after "));
-    let rows =
-        line.unwrap_or_else(|| panic!("{again:#?}")).rsplit("after ").next().unwrap().trim_end_matches(" rows").replace(',', "");
-    assert!(rows.parse::<u64>().unwrap() > 10_000, "{again:#?}");
-    assert!(again.err.contains("full, tpcc: 12 of 12 conditions hold\n"), "{again:#?}");
+    let resumed = desk.good(&["prepare", "study.toml"]);
+    let line = resumed.err.lines().find(|l| l.contains("going on with a load that was cut off after "));
+    let rows = line
+        .unwrap_or_else(|| panic!("{resumed:#?}"))
+        .rsplit("after ")
+        .next()
+        .unwrap()
+        .trim_end_matches(" rows")
+        .replace(',', "");
+    assert!(rows.parse::<u64>().unwrap() > 10_000, "{resumed:#?}");
+    assert!(resumed.err.contains("full, tpcc: 12 of 12 conditions hold\n"), "{resumed:#?}");
 }
 
 #[test]

@@ -58,7 +58,7 @@ pub(crate) fn connect(library: &'static Library, target: &DuckdbTarget) -> Resul
     let failed = |message: String| driver_error(&message, &target.path);
     let (file, settings) = (real(&target.path).map_err(failed)?, target.settings());
     let mut open = open_files();
-    // One with other settings, and others, are closed where nobody uses them.
+    // One with other settings, and others, are closed where they have no session.
     open.retain(|entry| entry.sessions > 0 || (entry.file == file && entry.settings == settings));
     let position = match open.iter().position(|entry| entry.file == file) {
         Some(position) if open[position].settings == settings => position,

@@ -2,7 +2,7 @@
 
 use std::ffi::CStr;
 
-use perbuck_database::dialect::{Dialect, Feature, Lack, Type};
+use perbuck_database::dialect::{Dialect, Feature, IsolationQuestion, Lack, Type};
 use perbuck_database::settings::SettingWords;
 use perbuck_load::query::Query;
 
@@ -71,6 +71,11 @@ impl Dialect for DuckdbDialect {
 
     fn set_variable(&self, name: &str, value: &str) -> String {
         format!("SET {name} = {value}")
+    }
+
+    /// Snapshot isolation is what others call REPEATABLE READ; a study that asks for another level is refused.
+    fn isolation_in_effect(&self) -> Option<IsolationQuestion> {
+        Some(IsolationQuestion { ask: "SELECT 'REPEATABLE READ'", switch: "DuckDB has snapshot isolation alone" })
     }
 
     /// A transaction that changes a row that another one has changed since it began is refused, so no lock is needed.

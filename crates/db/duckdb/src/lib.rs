@@ -6,7 +6,7 @@
 //!   large statements.
 //! - One process opens a file, once; sessions are connections of it; see [`database`].
 //! - Transactions have snapshot isolation. One that changes a row that another has changed since it began is refused at once (`Retry`):
-//!   nobody waits for a lock, so a retry comes at once, too.
+//!   no transaction waits for a lock, so a retry comes at once, too.
 //! - A statement is planned when it is prepared, and again where a parameter is of another type than it was planned for.
 //! - Rows are loaded by the appender, in batches of columns.
 

@@ -29,6 +29,7 @@ impl Folder {
     fn target(&self) -> DuckdbTarget {
         DuckdbTarget {
             path: self.0.path().join("test.duckdb"),
+            // `dev/with-servers` sets it.
             library: Some(PathBuf::from(variable(VARIABLE))),
             threads: Some(2),
             memory_limit: Some("1GiB".to_owned()),
