@@ -92,6 +92,7 @@ fn a_missing_library_says_where_one_comes_from() {
         let target = DuckdbTarget { library: Some(library.clone()), ..folder.target() };
         let error = now(DuckdbDriver::new(target).connect(SessionId::Own(0))).unwrap_err();
         assert_error(&error, ErrorClass::Fatal, ErrorCode::Word("client", "library"));
+        let words = if cfg!(target_env = "musl") { "a static program" } else { words };
         assert!(error.message.contains(words) && error.cause == Some(Cause::File), "{library:?}: {error}");
     }
     assert!(!folder.target().path.exists(), "no file was made");
