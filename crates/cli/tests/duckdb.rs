@@ -49,7 +49,10 @@ fn sysbench_runs_as_a_study() {
 #[test]
 fn tpcc_is_loaded_run_and_consistent() {
     let desk = Desk::new();
-    let tpcc = ("name = \"rw\"\nkind = \"sysbench\"\ntable_size = 1000", "name = \"tpcc\"\nkind = \"tpcc\"\nwarehouses = 1");
+    let tpcc = (
+        "name = \"rw\"\nkind = \"sysbench\"\ntable_size = 1000",
+        "name = \"tpcc\"\nkind = \"tpcc\"\nwarehouses = 1\nisolation = \"repeatable-read\"",
+    );
     // A conflict is an error at once, and the other transaction goes on for a while: ten attempts end before it does.
     let trials = ("trials = 2", "trials = 1\nmax_attempts = 1000");
     desk.write("study.toml", &study(&[tpcc, ("[1, 2]", "[4]"), ("\"200ms\"", "\"3s\""), trials]));
@@ -58,6 +61,11 @@ fn tpcc_is_loaded_run_and_consistent() {
     let ran = desk.good(&["run", "study.toml"]);
     assert!(ran.err.contains("after the last trial 22 of 24 conditions hold, 2 do not apply\n"), "{ran:#?}");
     assert_sound(&desk, 2);
+    // Another level than it has is refused by the first trial, and not measured.
+    let other = desk.read("study.toml").replace("repeatable-read", "serializable").replace("\"small\"", "\"other\"");
+    desk.write("other.toml", &other);
+    let refused = desk.perbuck(&["run", "other.toml"]);
+    assert!(refused.code == Some(1) && refused.err.contains("but DuckDB uses REPEATABLE READ"), "{refused:#?}");
 }
 
 #[test]
