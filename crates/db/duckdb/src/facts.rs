@@ -7,8 +7,10 @@ use perbuck_load::values::Rows;
 use crate::session::DuckdbSession;
 
 /// Settings that change what is measured.
-const SETTINGS: [&str; 11] = [
+const SETTINGS: [&str; 13] = [
     "allocator_background_threads",
+    "autoinstall_known_extensions",
+    "autoload_known_extensions",
     "checkpoint_threshold",
     "default_block_size",
     "enable_external_access",

@@ -209,3 +209,28 @@ fn finish(answer: Result<Answer, String>, rows: &mut Rows) -> Result<Effect, Str
         Outcome::Rows => keep_rows(&mut answer, rows).map(|()| Effect::ResultSet),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_bound_in_the_type_of_their_parameter_where_it_holds_them() {
+        let decimal = |unscaled, width, scale| Bind::Decimal { unscaled, width, scale };
+        for (value, kind, bind) in [
+            (Value::Int(7), Kind::Int32, Bind::Int32(7)),
+            (Value::Int(1 << 40), Kind::Int32, Bind::Int64(1 << 40)),
+            (Value::Int(-129), Kind::Int8, Bind::Int64(-129)),
+            (Value::Int(5), Kind::Decimal { width: 38, scale: 2 }, decimal(500, 38, 2)),
+            (Value::Int(1_000), Kind::Decimal { width: 4, scale: 1 }, Bind::Int64(1_000)),
+            (Value::Decimal { unscaled: -5, scale: 1 }, Kind::Decimal { width: 4, scale: 2 }, decimal(-50, 4, 2)),
+            (Value::Decimal { unscaled: 5, scale: 3 }, Kind::Decimal { width: 4, scale: 2 }, decimal(5, 19, 3)),
+            (Value::Decimal { unscaled: 5, scale: 3 }, Kind::Float64, decimal(5, 19, 3)),
+            (Value::Text(b"a"), Kind::Bytes, Bind::Bytes(b"a")),
+            (Value::Text(b"a"), Kind::Timestamp, Bind::Text(b"a")),
+            (Value::Null, Kind::Int64, Bind::Null),
+        ] {
+            assert_eq!(bind_of(value, kind), bind, "{value:?} {kind:?}");
+        }
+    }
+}

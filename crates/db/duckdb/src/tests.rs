@@ -10,7 +10,7 @@ use perbuck_driver_suite::servers::{Server, assert_error, bound, variable};
 use perbuck_load::driver::{Access, BulkTable, Driver, Effect, Session, SessionId};
 use perbuck_load::error::{Cause, DriverError, ErrorClass, ErrorCode};
 use perbuck_load::statement::{Catalogue, Verb};
-use perbuck_load::values::{Params, Rows};
+use perbuck_load::values::{Params, Rows, Value};
 use tempfile::TempDir;
 
 use crate::{DuckdbDialect, DuckdbDriver, DuckdbSession, DuckdbTarget, VARIABLE};
@@ -55,8 +55,11 @@ impl Server for Folder {
         ("FLOAT", "0.5", "0.5"),
         ("DOUBLE", "1e100", "1e100"),
         ("DECIMAL(4, 1)", "-999.9", "-999.9"),
+        ("DECIMAL(5, 1)", "-9999.9", "-9999.9"),
         ("DECIMAL(9, 2)", "-0.05", "-0.05"),
+        ("DECIMAL(10, 2)", "99999999.99", "99999999.99"),
         ("DECIMAL(18, 4)", "12345678901234.5678", "12345678901234.5678"),
+        ("DECIMAL(19, 4)", "123456789012345.6789", "123456789012345.6789"),
         ("DECIMAL(38, 0)", "99999999999999999999999999999999999999", "99999999999999999999999999999999999999"),
         ("VARCHAR", "'zwölf'", "zwölf"),
         ("VARCHAR", "'more than twelve bytes: zwölf'", "more than twelve bytes: zwölf"),
@@ -233,13 +236,51 @@ fn a_load_takes_columns_in_any_order_and_defaults_for_the_others() {
     let found = query(&mut session, sums).unwrap();
     let cells: Vec<String> = (0..8).map(|i| found.display(0, i).unwrap()).collect();
     assert_eq!(cells, ["5001", "12497500", "5001", "1", "x", "2010-02-01 03:04:05", "2024-02-29", "5000"]);
-    // What is no date, or beyond the column, is DuckDB's error, and nothing is kept.
+    // What is no date, or beyond the column, is DuckDB's error, and nothing is kept, also of the batches before.
     for wrong in [bound(|p| _ = p.text(b"2024-02-30").null().int(1)), bound(|p| _ = p.null().null().int(1 << 40))] {
-        assert_eq!(now(session.load_rows(&table, &wrong)).unwrap_err().class, ErrorClass::Fatal);
+        let mut all = rows.clone();
+        for value in wrong.iter() {
+            _ = match value {
+                Value::Int(v) => all.int(v),
+                Value::Text(text) => all.text(text),
+                _ => all.null(),
+            };
+        }
+        assert_eq!(now(session.load_rows(&table, &all)).unwrap_err().class, ErrorClass::Fatal);
+        assert_eq!(number(&mut session, "SELECT COUNT(*) FROM t"), 5_001);
     }
     let text = now(session.load_rows(&table, &bound(|p| _ = p.null().null().text(b"77"))));
     assert_eq!((text, number(&mut session, "SELECT COUNT(*) FROM t")), (Ok(1), 5_002));
     assert_eq!(number(&mut session, "SELECT MAX(a) FROM t WHERE b IS NULL"), 77);
+}
+
+#[test]
+fn a_load_writes_numbers_of_every_width() {
+    let folder = Folder::new();
+    let mut session = connect(&folder.driver(""));
+    let kinds = ["TINYINT", "SMALLINT", "INTEGER", "BIGINT"];
+    let digits = [(4, 1), (5, 1), (9, 2), (10, 2), (18, 2), (19, 2), (38, 2)];
+    let decimals = digits.map(|(width, scale)| format!("DECIMAL({width}, {scale})"));
+    let kinds: Vec<&str> = kinds.into_iter().chain(decimals.iter().map(String::as_str)).chain(["DOUBLE"]).collect();
+    let columns: Vec<String> = (0..kinds.len()).map(|i| format!("c{i}")).collect();
+    let defined: Vec<String> = columns.iter().zip(&kinds).map(|(name, kind)| format!("{name} {kind}")).collect();
+    query(&mut session, &format!("CREATE TABLE t ({})", defined.join(", "))).unwrap();
+    let table = BulkTable { name: "t".to_owned(), columns };
+    let rows = bound(|p| {
+        for sign in [-1, 1] {
+            p.int(-127 * sign).int(-32_767 * sign).int(-2_147_483_647 * sign).int(-i64::MAX * sign);
+            p.decimal(9_999 * sign, 1).decimal(99_999 * sign, 1).decimal(999_999_999 * sign, 2).decimal(9_999_999_999 * sign, 2);
+            p.decimal(999_999_999_999_999_999 * sign, 2).decimal(i64::MAX * sign, 2).int(7 * sign).int(sign);
+        }
+    });
+    assert_eq!(now(session.load_rows(&table, &rows)), Ok(2));
+    let found = query(&mut session, "SELECT * FROM t ORDER BY c0").unwrap();
+    let cells: Vec<String> = (0..12).map(|i| found.display(0, i).unwrap()).collect();
+    let large = ["999.9", "9999.9", "9999999.99", "99999999.99", "9999999999999999.99", "92233720368547758.07", "7.00", "1"];
+    assert_eq!(cells[..4], ["-127", "-32767", "-2147483647", "-9223372036854775807"]);
+    assert_eq!(cells[4..], large);
+    let cells: Vec<String> = (4..12).map(|i| found.display(1, i).unwrap()).collect();
+    assert_eq!(cells, large.map(|text| format!("-{text}")));
 }
 
 #[test]
@@ -258,6 +299,7 @@ fn settings_are_in_force_and_in_the_facts() {
     let variable = |name: &str| facts.variables[name].as_str();
     assert_eq!((variable("threads"), variable("memory_limit"), facts.page_memory_bytes), ("3", "512.0 MiB", Some(512 << 20)));
     assert_eq!((variable("checkpoint_threshold"), variable("default_block_size")), ("4.0 MiB", "262144"));
+    assert_eq!((variable("autoinstall_known_extensions"), variable("autoload_known_extensions")), ("false", "false"));
     assert!(variable("temp_directory").ends_with("/spill") && now(driver.counters()).unwrap().is_empty());
     // The file is open with these, so other ones have to wait.
     let session = connect(&driver);
