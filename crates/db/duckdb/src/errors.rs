@@ -108,7 +108,7 @@ mod tests {
                 Some(Cause::NoTable),
             ),
             ("Catalog Error: Table with name \"t\" already exists!", Fatal, "catalog", Some(Cause::AlreadyThere)),
-            ("Parser Error: syntax error at or near \"SELEC\"", Fatal, "parser", None),
+            ("Parser Error: syntax error at or near \"FORM\"", Fatal, "parser", None),
             ("IO Error: Could not set lock on file \"a\": Conflicting lock is held", Fatal, "io", Some(Cause::File)),
             ("IO Error: Could not write file \"a\": No space left on device", Fatal, "io", None),
             ("Out of Memory Error: could not allocate block", Fatal, "memory", None),
