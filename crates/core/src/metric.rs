@@ -3,6 +3,7 @@
 //! [`TPS`] and [`QPS`] belong to every workload and [`RELATIVE`] to published results. Each kind of workload declares its own
 //! ([`crate::workload_kind`]). A record holds the whole declaration, so that a report needs nothing but its files.
 
+mod composite;
 mod schema_1;
 
 use std::borrow::Cow;
@@ -10,6 +11,7 @@ use std::borrow::Cow;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub use composite::{Composite, CompositeValues, KindNames};
 pub use schema_1::RecordedMetric;
 pub(crate) use schema_1::named;
 
@@ -45,6 +47,8 @@ pub enum Counted {
     Statements,
     /// What the workload counts of its transactions under these names.
     Facts(Cow<'static, [Cow<'static, str>]>),
+    /// Those of two tests in one trial, of which the value is the geometric mean.
+    Composite(Composite),
     /// None: the number was published, in a unit that only its ratios share.
     Published,
 }
@@ -57,6 +61,8 @@ pub enum Period {
     Second,
     /// A minute.
     Minute,
+    /// An hour.
+    Hour,
 }
 
 /// Which values of a metric are good.
@@ -112,6 +118,7 @@ impl Period {
         match self {
             Self::Second => "second",
             Self::Minute => "minute",
+            Self::Hour => "hour",
         }
     }
 
@@ -120,6 +127,7 @@ impl Period {
         match self {
             Self::Second => 1.0,
             Self::Minute => 60.0,
+            Self::Hour => 3600.0,
         }
     }
 }

@@ -28,7 +28,7 @@ use serde::{Deserialize, Serialize};
 use crate::arrivals::Arrivals;
 use crate::histogram::Histogram;
 use crate::load_model::Phase;
-use crate::metric::{Counted, Metric, RecordedMetric};
+use crate::metric::{CompositeValues, Counted, Metric, RecordedMetric};
 use crate::plan::TrialKey;
 use crate::study::StoppingRule;
 use crate::units::{Seed, total};
@@ -136,7 +136,7 @@ pub struct BootTime {
 #[serde(deny_unknown_fields)]
 pub struct LoadRecord {
     /// `closed`: each connection sends its next transaction when the last one ended. `open`: transactions are due by a
-    /// schedule, and a free connection takes the next one.
+    /// schedule, and a free connection takes the next one. `streams`: each connection has a last transaction.
     pub model: String,
     /// Connections; in open loop the most transactions in flight.
     pub connections: u32,
@@ -263,6 +263,16 @@ pub struct HostRecord {
     pub facts: Option<Box<MachineFacts>>,
 }
 
+impl LoadRecord {
+    /// The model of a trial whose connections are streams.
+    pub const STREAMS: &str = "streams";
+
+    /// Whether each connection had a last transaction, and the trial no length of its own.
+    pub fn is_of_streams(&self) -> bool {
+        self.model == Self::STREAMS
+    }
+}
+
 impl RunRecord {
     /// The machines that applied the load: that of perbuck, or those of its agents. A coordinator plays no part in what is measured.
     pub fn clients(&self) -> Vec<&HostRecord> {
@@ -275,8 +285,17 @@ impl RunRecord {
         of_agents.chain(self.target.distance).max_by_key(|distance| distance.statement_ns)
     }
 
-    /// The value of a metric from counters and measured time; 0 where nothing was measured.
+    /// Why it has no value of a metric: one that needs every transaction of a trial has none where one failed.
+    pub fn lacks(&self, metric: &Metric) -> Option<String> {
+        let Counted::Composite(composite) = &metric.of else { return None };
+        composite.values(self, metric.per.seconds()).err()
+    }
+
+    /// The value of a metric from counters and measured time; 0 where nothing was measured, and where it has none.
     pub fn metric(&self, metric: &Metric) -> f64 {
+        if let Counted::Composite(composite) = &metric.of {
+            return composite.values(self, metric.per.seconds()).map_or(0.0, CompositeValues::mean);
+        }
         let seconds = self.measured.window_ns as f64 / 1e9;
         if seconds == 0.0 {
             return 0.0;
@@ -298,6 +317,7 @@ impl RunRecord {
             Counted::Transactions => of(&|_| true),
             Counted::Kinds(kinds) => of(&|kind| kinds.iter().any(|k| k == kind)),
             Counted::Statements => self.measured.statements.total(),
+            Counted::Composite(composite) => of(&|kind| composite.together.iter().any(|k| k == kind)),
             Counted::Facts(names) => {
                 let counted = |name: &String| names.iter().any(|n| *n == name.as_str());
                 total(transactions().flat_map(|t| &t.1.facts).filter(|fact| counted(fact.0)).map(|fact| *fact.1))

@@ -35,6 +35,9 @@ pub struct WorkloadKind {
     /// When its transactions run against the simulated driver, which returns no values: always (empty), or with which
     /// parameters; `None` is never.
     pub without_values: Option<&'static str>,
+    /// Where each connection is a stream of transactions that has an end: how many streams there are unless a study says so. Such a trial has
+    /// no warm-up, and its window is over with the last stream.
+    pub streams: Option<fn(&Parameters) -> u32>,
     /// What a report must say wherever it shows this workload.
     pub disclosure: fn(&Disclosed<'_>) -> Option<Disclosure>,
 }
@@ -123,6 +126,7 @@ impl WorkloadKind {
             waits: |_| false,
             writes: |_| true,
             without_values: None,
+            streams: None,
             disclosure: |_| None,
         }
     }

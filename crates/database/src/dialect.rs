@@ -17,6 +17,8 @@ pub enum Type {
     Int,
     /// The same by the long name that sysbench uses.
     Integer,
+    /// A whole number of 64 bits.
+    BigInt,
     /// An exact number: digits in all, and digits after the point.
     Decimal(u8, u8),
     /// Text of a fixed length, in the order that the database prefers.
@@ -29,6 +31,8 @@ pub enum Type {
     BytewiseVarchar(u32),
     /// Text of at most so many bytes, without a length in the table.
     Text(u32),
+    /// A date without a time.
+    Date,
     /// A date with a time, to the second.
     DateTime,
 }
@@ -121,6 +125,31 @@ pub trait Dialect: Debug + Send + Sync {
     /// A type of a column, without NOT NULL.
     fn type_words(&self, kind: Type) -> String;
 
+    /// Whether [`Type::Decimal`] holds decimals; else it holds their smallest units, and money is written in cents.
+    fn exact_decimals(&self) -> bool {
+        true
+    }
+
+    /// The number of days from a date (`YYYY-MM-DD`) to the one in a column of [`Type::Date`].
+    fn days_since(&self, date: &str, column: &str) -> String {
+        format!("({column} - DATE '{date}')")
+    }
+
+    /// A date as a literal: of `YYYY-MM-DD`.
+    fn date_literal(&self, date: &str) -> String {
+        format!("DATE '{date}'")
+    }
+
+    /// The year of a date, as a number.
+    fn year_of(&self, date: &str) -> String {
+        format!("EXTRACT(YEAR FROM {date})")
+    }
+
+    /// The first so many characters of a text.
+    fn first_characters(&self, text: &str, count: u32) -> String {
+        format!("SUBSTRING({text} FROM 1 FOR {count})")
+    }
+
     /// The type of a column that numbers its rows, with 32 bits or, where it is `wide`, with 64.
     fn numbered(&self, wide: bool) -> &'static str;
 
@@ -211,6 +240,11 @@ pub trait Dialect: Debug + Send + Sync {
 
     /// Sets a variable of a session.
     fn set_variable(&self, name: &str, value: &str) -> String;
+
+    /// Lets the server end a query of the session after so many seconds, as a failure of that query; `None` where it cannot.
+    fn statement_limit(&self, _seconds: u32) -> Option<String> {
+        None
+    }
 
     /// Sets the isolation level of a session; `None` where there is one level only.
     fn set_isolation(&self, _level: &str) -> Option<String> {

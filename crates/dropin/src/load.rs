@@ -55,6 +55,7 @@ impl Load {
             seed: self.seed,
             drain_ns: self.drain_ns,
             max_events: self.events,
+            streams: false,
             time_statements: self.time_statements,
             tolerance: self.tolerance.clone(),
             share: Share::WHOLE,

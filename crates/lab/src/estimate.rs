@@ -91,7 +91,9 @@ fn start(study: &Study, position: usize, contender: &Contender) -> Duration {
 /// Cool-down, warm-up and window of a trial of this workload.
 pub(crate) fn length(study: &Study, workload: &str) -> Duration {
     let sweep = study.sweep_of(workload);
-    Duration::from_nanos(sweep.cooldown_ns.saturating_add(sweep.warmup_ns).saturating_add(sweep.duration_ns))
+    // How long streams take is not known before the first trial; after it, that is what trials take beside their planned length.
+    let window_ns = if sweep.of_streams { 0 } else { sweep.duration_ns };
+    Duration::from_nanos(sweep.cooldown_ns.saturating_add(sweep.warmup_ns).saturating_add(window_ns))
 }
 
 /// Trials that are still to be run.

@@ -309,6 +309,7 @@ mod tests {
             seed: Seed(1),
             drain_ns: 0,
             max_events: None,
+            streams: false,
             time_statements: false,
             tolerance: perbuck_load::limit::Tolerance::All,
             share: perbuck_load::share::Share::WHOLE,

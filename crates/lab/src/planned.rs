@@ -288,14 +288,22 @@ impl Points {
         let window = match (self.duration_ns.map(duration_text), self.events.map(thousands)) {
             (Some(length), None) => length,
             (Some(length), Some(events)) => format!("{length}, or {events} transactions if that is less,"),
-            (None, events) => format!("{} transactions", events.unwrap_or_default()),
+            (None, Some(events)) => format!("{events} transactions"),
+            (None, None) => {
+                let (name, levels) = (base_of(&self.workload), levels.join(", "));
+                return format!("{name}: {levels} {}, each {}, to the end of the last stream", self.unit, self.times());
+            }
         };
+        let unit = if self.levels == [1] && self.unit == "connections" { "connection" } else { self.unit };
+        let (name, levels, warmup) = (base_of(&self.workload), levels.join(", "), duration_text(self.warmup_ns));
+        format!("{name}: {levels} {unit}, each {}, {warmup} of warm-up and {window} measured", self.times())
+    }
+
+    fn times(&self) -> String {
         let times = if self.trials == 1 { "once".to_owned() } else { format!("{} times", self.trials) };
         let deployments =
             if self.deployments > 1 { format!(" in each of {} deployments", self.deployments) } else { String::new() };
-        let unit = if self.levels == [1] && self.unit == "connections" { "connection" } else { self.unit };
-        let (name, levels, warmup) = (base_of(&self.workload), levels.join(", "), duration_text(self.warmup_ns));
-        format!("{name}: {levels} {unit}, each {times}{deployments}, {warmup} of warm-up and {window} measured")
+        times + &deployments
     }
 }
 

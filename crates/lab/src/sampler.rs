@@ -117,7 +117,7 @@ impl<'a> Sampler<'a> {
             client_system_ns: self.own.system_ns,
             samples: self.samples(),
             peak_memory_bytes: perbuck_observe::peak_memory_bytes(),
-            steadiness: flags::steadiness(&spec.phases, intervals),
+            steadiness: flags::steadiness(&spec.phases, intervals).filter(|_| !spec.streams),
             ..of_engine
         }
     }

@@ -212,7 +212,7 @@ pub fn run_watched(
     let (observed, build) = (task.stage.observed(&facts, context.host), task.stage.has_build(&facts)?);
     let of_target = target_record(task.stage, &facts, changes, (before, of_server));
     let target = TargetRecord { work: Some(work), observed, build, metrics, ..of_target };
-    let record = RunRecord {
+    let mut record = RunRecord {
         schema: RECORD_SCHEMA,
         perbuck: env!("CARGO_PKG_VERSION").to_owned(),
         study: context.study.name.clone(),
@@ -239,6 +239,8 @@ pub fn run_watched(
         imported: None,
         void: None,
     };
+    let no_value = record.lacks(record.workload.metric.metric()).map(|why| Flag::NoValue { why });
+    record.flags.extend(no_value);
     Ok((record, details))
 }
 
@@ -337,6 +339,7 @@ pub(crate) fn spec(study: &Study, key: &TrialKey) -> TrialSpec {
         seed: plan::trial_seed(study.seed, key),
         drain_ns: DRAIN_NS,
         max_events: sweep.events,
+        streams: sweep.of_streams,
         time_statements: false,
         tolerance: Tolerance::All,
         share: Share::WHOLE,
@@ -349,7 +352,12 @@ fn load_record(spec: &TrialSpec, rate_per_s: Option<u32>, workers: u32, cooldown
         LoadModel::Closed { .. } => None,
     };
     LoadRecord {
-        model: if arrivals.is_some() { "open" } else { "closed" }.to_owned(),
+        model: match (arrivals.is_some(), spec.streams) {
+            (true, _) => "open",
+            (false, true) => LoadRecord::STREAMS,
+            (false, false) => "closed",
+        }
+        .to_owned(),
         connections: spec.connections,
         rate_per_s,
         arrivals,

@@ -12,6 +12,9 @@ use crate::statement::{Catalogue, StatementId, Verb};
 use crate::statement_times::{Other, StatementTimes};
 use crate::values::{Params, Rows};
 
+/// How much longer than its limit a statement is waited for that the server should have ended.
+const GRACE: Duration = Duration::from_secs(30);
+
 /// Statements of one transaction; see [`StatementCounts`] for the fields.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[allow(missing_docs, reason = "the fields of `StatementCounts`, half as wide")]
@@ -113,27 +116,54 @@ impl<S: Session> Connection<S> {
     #[inline]
     pub async fn execute(&mut self, id: StatementId) -> Result<Effect, DriverError> {
         self.last = Some(id);
-        // Counted when sent: a server counts a statement that fails, too (Com_update of a deadlock victim).
         let brief = self.catalogue.brief(id);
-        match brief.verb {
-            Verb::Select => self.counts.select += 1,
-            Verb::Insert => self.counts.insert += 1,
-            Verb::Update => self.counts.update += 1,
-            Verb::Delete => self.counts.delete += 1,
-        }
+        self.count_sent(brief.verb);
         let sent_ns = self.clock_ns();
         // As of BEGIN and COMMIT, the time of one that failed is none of its kind.
         let effect = self.session.execute(id, &self.params, &mut self.rows).await?;
         if let Some(times) = &self.times {
             times.ended(brief.label, sent_ns);
         }
-        // sysbench's classes: a result set is a read, a changed row a write, anything else "other".
+        self.count_effect(effect);
+        Ok(effect)
+    }
+
+    /// Counted when sent: a server counts a statement that fails, too (Com_update of a deadlock victim).
+    #[inline]
+    fn count_sent(&mut self, verb: Verb) {
+        match verb {
+            Verb::Select => self.counts.select += 1,
+            Verb::Insert => self.counts.insert += 1,
+            Verb::Update => self.counts.update += 1,
+            Verb::Delete => self.counts.delete += 1,
+        }
+    }
+
+    /// sysbench's classes: a result set is a read, a changed row a write, anything else "other".
+    #[inline]
+    fn count_effect(&mut self, effect: Effect) {
         match effect {
             Effect::ResultSet => self.counts.read += 1,
             Effect::Affected(0) => self.counts.other += 1,
             Effect::Affected(_) => self.counts.write += 1,
         }
-        Ok(effect)
+    }
+
+    /// Executes a statement whose text is not known before the trial, such as a query with values in its text; its rows are kept. The
+    /// database ends it after `limit`; a server that does not answer long after is lost.
+    pub async fn run(&mut self, verb: Verb, sql: &str, limit: Duration) -> Result<&Rows, DriverError> {
+        self.count_sent(verb);
+        let sent_ns = self.clock_ns();
+        let wait = limit + GRACE;
+        let asked = self.session.query_within(sql, limit, &mut self.rows);
+        let effect = perbuck_event::timeout_at(perbuck_event::now() + wait, asked).await;
+        let effect = effect.unwrap_or_else(|_| {
+            let message = format!("the server did not answer within {} s", wait.as_secs());
+            Err(DriverError::client(ErrorClass::Lost, "no answer", message))
+        })?;
+        self.timed(Other::Text, sent_ns);
+        self.count_effect(effect);
+        Ok(&self.rows)
     }
 
     /// Inserts rows, given cell by cell, by INSERT statements of many rows; counts as one INSERT. After an error no row is kept.
@@ -150,6 +180,11 @@ impl<S: Session> Connection<S> {
     pub async fn ask(&mut self, query: impl Into<Query>) -> Result<&Rows, DriverError> {
         query.into().ask(&mut self.session, &mut self.rows).await?;
         Ok(&self.rows)
+    }
+
+    /// Lifts the timeout of answers, where [`Self::run`] has a limit of its own.
+    pub(crate) fn lift_timeout(&mut self) {
+        self.session.lift_timeout();
     }
 
     /// The rows of the last statement.

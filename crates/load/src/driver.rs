@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::future::Future;
 use std::sync::Arc;
+use std::time::Duration;
 
 pub use perbuck_core::run_record::{Build, DataSize, Observed, ServerWork, arch};
 
@@ -228,6 +229,17 @@ pub trait Session: 'static {
 
     /// Executes one statement given as text, outside the catalogue; rows are kept. For schema, checks and housekeeping.
     fn query(&mut self, sql: &str, rows: &mut Rows) -> impl Future<Output = Result<Effect, DriverError>>;
+
+    /// As [`Self::query`] for a statement that may take long: where the database can, it ends it after `limit` as a failure of that statement.
+    /// Servers are told their limit when the session opens, so only a database within this process has to do anything here.
+    fn query_within(
+        &mut self,
+        sql: &str,
+        _limit: Duration,
+        rows: &mut Rows,
+    ) -> impl Future<Output = Result<Effect, DriverError>> {
+        self.query(sql, rows)
+    }
 
     /// As [`Self::query`], by an operation on records in place of SQL. Databases that know SQL have none.
     fn query_records(

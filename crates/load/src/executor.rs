@@ -7,6 +7,7 @@ use std::time::Duration;
 use crate::arrivals::schedule;
 use crate::collector::Collector;
 use crate::driver::Driver;
+use crate::latch::Latch;
 pub use crate::lifecycle::WorkerOutcome;
 use crate::lifecycle::{self, WorkerPlan};
 use crate::limit::EventLimit;
@@ -96,7 +97,7 @@ fn here<D: Driver, W: Workload>(spec: &TrialSpec, driver: &Arc<D>, workload: &Ar
             on_own_loop(lifecycle::run(plan, driver, workload, start, stop, reports)).map(|outcome| vec![outcome])
         })
     };
-    worker_plans(spec, driver.blocking(), by_kind).into_iter().map(hand).collect()
+    worker_plans(spec, (driver.blocking(), workload.extra_terminals()), by_kind).into_iter().map(hand).collect()
 }
 
 /// Runs the hands of one trial to their end; returns the trial as it ended, too.
@@ -143,19 +144,22 @@ fn first_error(
     worst.map_or(Ok(good), Err)
 }
 
-/// Deals terminals and arrivals of this process to workers, as evenly as possible. A blocking driver gets a thread per session.
-pub(crate) fn worker_plans(spec: &TrialSpec, blocking: bool, by_kind: bool) -> Vec<WorkerPlan> {
+/// Deals terminals and arrivals of this process to workers, as evenly as possible, and so many terminals beside those of the load. A blocking
+/// driver gets a thread per session.
+pub(crate) fn worker_plans(spec: &TrialSpec, (blocking, extra): (bool, u32), by_kind: bool) -> Vec<WorkerPlan> {
     let processors = thread::available_parallelism().map_or(1, |n| n.get() as u32);
-    let mine = spec.share.terminals(spec.connections);
+    let mine = spec.share.terminals(spec.connections.saturating_add(extra));
     let workers = if blocking { mine.count } else { spec.workers.unwrap_or(processors).clamp(1, mine.count.max(1)) };
     let position = |i: u32| (u64::from(mine.count) * u64::from(i) / u64::from(workers.max(1))) as u32;
     let arrivals = schedule(spec).map(|schedule| Arc::new(Mutex::new(schedule)));
     let (limit, spec) = (EventLimit::new(spec.max_events.map(|events| spec.share.part(events))), Arc::new(spec.clone()));
+    let latch = Latch::default();
     let plan = |terminals: Terminals| WorkerPlan {
         terminals,
         spec: spec.clone(),
         arrivals: arrivals.clone(),
         limit: limit.clone(),
+        latch: latch.clone(),
         by_kind,
     };
     (0..workers).map(|i| plan(mine.between(position(i), position(i + 1)))).collect()

@@ -55,6 +55,7 @@
 //!     seed: Seed(42),
 //!     drain_ns: 1_000_000_000,
 //!     max_events: Some(100),
+//!     streams: false,
 //!     time_statements: false,
 //!     tolerance: Tolerance::All,
 //!     share: Share::WHOLE,
@@ -75,6 +76,7 @@ pub mod error;
 pub mod executor;
 mod failover;
 mod gaps;
+pub mod latch;
 mod lifecycle;
 pub mod limit;
 pub mod loader;

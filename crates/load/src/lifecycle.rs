@@ -19,6 +19,7 @@ use serde::{Deserialize, Serialize};
 use crate::connection::Connection;
 use crate::driver::Driver;
 use crate::failover::{CONNECTS_AT_ONCE, Host, open};
+use crate::latch::Latch;
 use crate::limit::EventLimit;
 use crate::pacer::{Arrivals, Pacer};
 use crate::recorder::{Recorded, Recorder, Report};
@@ -44,6 +45,8 @@ pub(crate) struct WorkerPlan {
     pub(crate) arrivals: Option<Arrivals>,
     /// How many transactions may be started, by all workers.
     pub(crate) limit: EventLimit,
+    /// What all terminals of this process wait for each other by.
+    pub(crate) latch: Latch,
     /// Whether the observer wants seconds by kind of transaction.
     pub(crate) by_kind: bool,
 }
@@ -67,7 +70,7 @@ pub struct WorkerOutcome {
     pub(crate) statement_times: BTreeMap<String, Histogram>,
     /// How long after the start of its warm-up it began, in nanoseconds.
     pub(crate) began_late_ns: u64,
-    /// Whether the run ended because as many transactions were started as it may have.
+    /// Whether the run ended because as many transactions were started as it may have, or because each terminal has a last one.
     pub(crate) limited: bool,
 }
 
@@ -97,7 +100,7 @@ pub(crate) async fn run<D: Driver, W: Workload>(
     let (spec, phase_ends) = (plan.spec.clone(), plan.spec.phase_ends());
     let pacer = Pacer::new(&spec.load, plan.arrivals);
     let open_loop = pacer.is_open();
-    let pauses = workload.pauses() && !open_loop;
+    let (pauses, ends) = (workload.pauses() && !open_loop, spec.streams);
     // Histograms are large, and clearing memory that was in use takes time, above all where an embedded database has a thread for
     // each connection. The start is only a few milliseconds ahead when it is given, so everything is made before.
     let mut recorder = Recorder::new(Window::unknown(), &phase_ends, workload.kinds().len(), open_loop, reports.clone())
@@ -123,6 +126,7 @@ pub(crate) async fn run<D: Driver, W: Workload>(
         draining: Waiters::default(),
         failbacks: Rc::default(),
         pauses,
+        ends,
         taken: RefCell::new(if open_loop || pauses { vec![None; opened.len()] } else { Vec::new() }),
         limit: plan.limit,
         times,
@@ -141,7 +145,7 @@ pub(crate) async fn run<D: Driver, W: Workload>(
     let Some(common) = Rc::into_inner(common) else {
         return Err(RunError::WorkerDied("a terminal outlived its worker".to_owned()));
     };
-    let (terminals, limited) = (common.terminals.take(), common.limit.exhausted());
+    let (terminals, limited) = (common.terminals.take(), ends || common.limit.exhausted());
     let mut statement_times = BTreeMap::new();
     if let Some(times) = &common.times {
         times.add_to(&common.workload.catalogue(), &mut statement_times);
@@ -263,10 +267,10 @@ async fn open_all<D: Driver, W: Workload>(
     workload: &Arc<W>,
 ) -> Result<Vec<Opened<D, W>>, RunError> {
     let next = Rc::new(RefCell::new(plan.terminals.indexes()));
-    let (of, seed, share) = (plan.spec.connections, plan.spec.seed, plan.spec.share);
+    let TrialSpec { connections: of, seed, share, streams, .. } = *plan.spec;
     let mut opening = TaskSet::default();
     for _ in 0..CONNECTS_AT_ONCE.min(plan.terminals.count as usize) {
-        let (driver, workload, next) = (driver.clone(), workload.clone(), next.clone());
+        let (driver, workload, next, latch) = (driver.clone(), workload.clone(), next.clone(), plan.latch.clone());
         opening.spawn(async move {
             let mut mine: Vec<Opened<D, W>> = Vec::new();
             let take = || next.borrow_mut().next();
@@ -278,6 +282,10 @@ async fn open_all<D: Driver, W: Workload>(
                 }
                 let mut terminal = workload.terminal(id);
                 terminal.start(&mut connection).await.map_err(RunError::Fatal)?;
+                if streams {
+                    connection.lift_timeout();
+                    terminal.join(latch.clone());
+                }
                 mine.push((id, terminal, connection));
             }
             Ok::<_, RunError>(mine)

@@ -16,9 +16,10 @@ pub(crate) enum Other {
     Commit,
     Rollback,
     InsertRows,
+    Text,
 }
 
-const OTHERS: [&str; 4] = ["begin", "commit", "rollback", "insert of many rows"];
+const OTHERS: [&str; 5] = ["begin", "commit", "rollback", "insert of many rows", "text"];
 
 /// Histograms of one worker, by label of the catalogue. The sessions of the worker share it, by one word of each.
 #[derive(Debug, Clone)]

@@ -44,6 +44,8 @@ pub(crate) struct Common<D, W> {
     /// Cloned by each terminal that is opening a connection to its own host after a failover.
     pub(crate) failbacks: Rc<()>,
     pub(crate) pauses: bool,
+    /// Whether each terminal has a last transaction.
+    pub(crate) ends: bool,
     /// When what each terminal does was due, and has not ended; only in open loop, or where terminals pause.
     pub(crate) taken: RefCell<Vec<Option<i64>>>,
     pub(crate) limit: EventLimit,

@@ -36,6 +36,8 @@ pub struct TrialSpec {
     pub drain_ns: u64,
     /// The window ends early, with the last of so many transactions started in it.
     pub max_events: Option<u64>,
+    /// Whether each terminal has a last transaction: the window is over with the last terminal.
+    pub streams: bool,
     /// Whether the time of each statement is written down, too.
     pub time_statements: bool,
     /// The errors that do not end the run.

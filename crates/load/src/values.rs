@@ -91,6 +91,16 @@ impl Params {
         self
     }
 
+    /// Appends all values of another one.
+    pub fn append(&mut self, other: &Self) {
+        let before = self.bytes.len();
+        self.bytes.extend_from_slice(&other.bytes);
+        self.slots.extend(other.slots.iter().map(|slot| match slot {
+            Slot::Text(end) => Slot::Text(before + end),
+            other => other.clone(),
+        }));
+    }
+
     /// How many values it holds.
     #[inline]
     pub fn len(&self) -> usize {

@@ -6,7 +6,7 @@
 //! [`crate::lifecycle`].
 
 use perbuck_core::rng::OpRng;
-use perbuck_event::{rarely, sleep_until};
+use perbuck_event::{rarely, sleep_until, timeout_at};
 
 use crate::connection::Connection;
 use crate::driver::Driver;
@@ -67,6 +67,10 @@ pub(crate) fn drive<D: Driver, W: Workload>(
                     continue;
                 }
             };
+            if common.ends {
+                let Some(at) = task.await_turn(&mut terminal, sequence).await else { break };
+                (intended_ns, started_ns) = (at, at);
+            }
             let mut operation = Operation { sequence, rng: task.stream(sequence, 0) };
             let kind = terminal.kind(&operation);
             let mut pauses = Pauses::default();
@@ -143,6 +147,15 @@ impl<D: Driver, W: Workload> TerminalTask<D, W> {
         Some(now_ns)
     }
 
+    /// Waits until a terminal with a last transaction may start the next one; `None` where it has none, or the window closed first.
+    async fn await_turn(&self, terminal: &mut W::Terminal, sequence: u64) -> Option<i64> {
+        let common = &self.common;
+        self.idle(timeout_at(common.window.moment(common.window.length_ns), terminal.may_start(sequence)))
+            .await
+            .is_ok_and(|has_one| has_one && !common.stop.requested())
+            .then(|| common.window.now_ns())
+    }
+
     /// The arrival has ended, if the load has any.
     #[inline]
     fn ended(&self) {
@@ -176,13 +189,19 @@ impl<D: Driver, W: Workload> TerminalTask<D, W> {
     }
 
     async fn idle_until(&self, at_ns: i64) -> i64 {
+        self.idle(sleep_until(self.common.window.moment(at_ns))).await;
+        self.common.window.now_ns()
+    }
+
+    /// Waits with no transaction in flight.
+    async fn idle<T>(&self, wait: impl Future<Output = T>) -> T {
         let idle = &self.common.idle;
         idle.set(idle.get() + 1);
         if self.common.is_ending() {
             self.common.draining.wake();
         }
-        sleep_until(self.common.window.moment(at_ns)).await;
+        let waited = wait.await;
         idle.set(idle.get() - 1);
-        self.common.window.now_ns()
+        waited
     }
 }

@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use crate::connection::Connection;
 use crate::driver::{BulkTable, Session};
 use crate::error::DriverError;
+use crate::latch::Latch;
 use crate::query::Query;
 use crate::share::Share;
 use crate::statement::Catalogue;
@@ -115,6 +116,12 @@ pub trait Workload: Send + Sync + 'static {
         false
     }
 
+    /// Connections that it needs beside those of the load, such as that of a refresh stream. Their terminals have the numbers after those of
+    /// the load.
+    fn extra_terminals(&self) -> u32 {
+        0
+    }
+
     /// What an auditor looks at in a measured window, where a specification says so.
     ///
     /// # Errors
@@ -155,6 +162,15 @@ pub trait Terminal: 'static {
     /// That no transaction could succeed, or the server's answer; either ends the run.
     fn start<S: Session>(&mut self, _connection: &mut Connection<S>) -> impl Future<Output = Result<(), DriverError>> {
         std::future::ready(Ok(()))
+    }
+
+    /// Is given what the terminals of a trial wait for each other by, before any of them starts. Only in a trial of streams.
+    fn join(&mut self, _latch: Latch) {}
+
+    /// Waits until its transaction with this number may start; `false` where it has none. Only in a trial of
+    /// streams.
+    fn may_start(&mut self, _sequence: u64) -> impl Future<Output = bool> {
+        std::future::ready(true)
     }
 
     /// Sends what it still holds back, after its last transaction; counts where it ends, and belongs to no transaction.

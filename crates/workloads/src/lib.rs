@@ -13,7 +13,7 @@ pub mod ycsb;
 pub use benchmark::{Benchmark, BenchmarkAction, Benchmarks, DataSize, Plan};
 
 /// The benchmarks of perbuck. A new one is added here, and nowhere else.
-pub type Workloads = (sysbench::Options, (tpcc::Options, (ycsb::Options, ())));
+pub type Workloads = (sysbench::Options, (tpcc::Options, (ycsb::Options, (tpch::Options, ()))));
 
 /// What a session answers, or how it fails.
 pub(crate) type Result<T, E = perbuck_load::error::DriverError> = std::result::Result<T, E>;

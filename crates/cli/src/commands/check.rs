@@ -84,7 +84,7 @@ fn trials(inputs: &Inputs) -> String {
         points(study),
         estimate.trials,
         if study.workloads.iter().any(|w| study.sweep_of(&w.name).duration_ns >= NO_LIMIT_NS) {
-            ", whose time is not known, since a number of transactions alone ends them".to_owned()
+            ", whose time is not known, since a number of transactions or the last stream ends them".to_owned()
         } else {
             let mean = if study.workloads.iter().all(|w| w.sweep.is_none()) { "" } else { " in the mean" };
             let (each, all) = (duration_text(estimate.trial.as_nanos() as u64), clock_text(estimate.total()));

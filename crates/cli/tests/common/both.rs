@@ -185,6 +185,7 @@ impl<D: Driver> Both<D> {
             seed: Seed(seed),
             drain_ns: 10_000_000_000,
             max_events,
+            streams: false,
             time_statements: false,
             tolerance: Tolerance::All,
             share: Share::WHOLE,

@@ -17,11 +17,12 @@ const BENCHMARK: [&str; 6] =
     ["perbuck-core", "perbuck-database", "perbuck-event", "perbuck-load", "perbuck-mysql", "perbuck-workloads"];
 
 /// A crate of this workspace with the crates of this workspace that it may use, in normal code and in tests alike.
-pub(crate) const MAY_USE: [(&str, &[&str]); 31] = [
+pub(crate) const MAY_USE: [(&str, &[&str]); 32] = [
     ("perbuck-core", &[]),
     // Benchmarks may use what they measure; nothing uses them.
     ("perbuck-engine-bench", &BENCHMARK),
     ("perbuck-floor", &[]),
+    ("perbuck-tpch-generate", &["perbuck-load", "perbuck-postgres", "perbuck-workloads"]),
     ("perbuck-event", &[]),
     ("perbuck-grpc", &[]),
     ("perbuck-tikv-server", &["perbuck-grpc"]), // Of tests alone.

@@ -108,7 +108,9 @@ pub struct Decomposition {
 pub(super) fn explained(trials: &[&RunRecord], metric: &Metric) -> Option<Explained> {
     let counted = total(trials.iter().map(|r| r.counted(metric)));
     let window = total(trials.iter().map(|r| r.measured.window_ns));
-    if counted == 0 || window == 0 || metric.better == Better::Lower || metric.of == Counted::Published {
+    // The parts of a rate multiply to it; those of a geometric mean of two tests do not.
+    let is_rate = !matches!(metric.of, Counted::Published | Counted::Composite(_));
+    if counted == 0 || window == 0 || metric.better == Better::Lower || !is_rate {
         return None;
     }
     let used = |cpu: u64, processors: u32| ProcessorUse {

@@ -8,7 +8,7 @@ use super::judge::{Basis, judgement};
 use super::looks;
 use super::rates;
 use super::result::{Latency, PointResult};
-use crate::metric::{Better, Metric};
+use crate::metric::{Better, Counted, Metric};
 use crate::parallel::in_parallel;
 use crate::run_record::{Flag, RunRecord};
 use crate::stats::{self, Design, Merged, Summarise, Trial};
@@ -79,7 +79,8 @@ pub(super) fn values(
 ) -> Vec<PointResult> {
     let of_level = |level: &u32| {
         let one = |c: &Contender| {
-            let mine = records.iter().filter(|r| r.key.contender == c.name && r.key.level() == *level);
+            let mine =
+                records.iter().filter(|r| r.key.contender == c.name && r.key.level() == *level && r.lacks(metric).is_none());
             let mut values: Vec<(f64, TrialPosition)> = mine.map(|r| (r.metric(metric), position(r))).collect();
             values.sort_by_key(|(_, at)| (at.deployment, at.trial));
             of_values(&c.name, *level, values.into_iter(), study.decision.confidence)
@@ -111,7 +112,7 @@ fn measured(study: &Study, contender: &str, level: u32, trials: &[&RunRecord], m
         failed = total(record.measured.transactions.values().map(|t| t.failed).chain([failed]));
         retries = total([retries, record.measured.retries]);
     }
-    let values = trials.iter().map(|r| (r.metric(metric), position(r)));
+    let values = trials.iter().filter(|r| r.lacks(metric).is_none()).map(|r| (r.metric(metric), position(r)));
     let mut point = of_values(contender, level, values, study.decision.confidence);
     (point.failed, point.retries) = (failed, retries);
     for outlier in &mut point.outliers {
@@ -130,7 +131,7 @@ fn measured(study: &Study, contender: &str, level: u32, trials: &[&RunRecord], m
         kinds.values_mut().for_each(|merged| *merged = Merged::default());
     }
     point.explained = explain::explained(trials, metric);
-    rates::fill(&mut point, trials, &kinds, study.decision.confidence);
+    rates::fill(&mut point, (trials, matches!(metric.of, Counted::Composite(_))), &kinds, study.decision.confidence);
     latencies(&mut point, &merged, study.decision.slo.as_ref(), study.decision.confidence);
     // The percentiles of a rate that was not kept are lower bounds, and grow with the length of the window.
     let overloaded = trials.iter().any(|r| r.flags.iter().any(|f| matches!(f, Flag::Overloaded { .. })));

@@ -55,6 +55,9 @@ pub struct KindResult {
     pub kind: String,
     /// Completed transactions of this kind per second.
     pub throughput: Rate,
+    /// Seconds that one of them took, of trials in which none of them failed; only where each belongs to the metric.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seconds: Option<Rate>,
     /// Service time of all trials together; in open loop response time of those that ended in the window.
     pub latency: Latency,
     /// Intervals of its percentiles; `None` for fewer than two trials.
@@ -63,15 +66,21 @@ pub struct KindResult {
 }
 
 /// Fills the rates and kinds of a point, without their ratios. `merged` are its histograms by kind.
-pub(super) fn fill(point: &mut PointResult, trials: &[&RunRecord], merged: &BTreeMap<&str, Merged>, confidence: f64) {
+/// `each` says that each transaction belongs to the metric.
+pub(super) fn fill(
+    point: &mut PointResult,
+    (trials, each): (&[&RunRecord], bool),
+    merged: &BTreeMap<&str, Merged>,
+    confidence: f64,
+) {
     if trials.is_empty() {
         return;
     }
-    let rate = |count: &dyn Fn(&RunRecord) -> u64| {
-        let values = values(trials, count);
+    let of = |values: Vec<Trial>| {
         let mean = stats::mean(&stats::units(&values)).unwrap_or(0.0);
         Rate { mean, interval: stats::summary_interval(&[values], Summarise::Mean, confidence), ratio: None }
     };
+    let rate = |count: &dyn Fn(&RunRecord) -> u64| of(values(trials, count));
     let counted = trials.iter().all(|r| statements(r) > 0);
     point.rates = Some(PointRates {
         transactions: rate(&transactions),
@@ -84,16 +93,18 @@ pub(super) fn fill(point: &mut PointResult, trials: &[&RunRecord], merged: &BTre
     for (name, merged) in kinds.iter().filter(|_| kinds.len() > 1) {
         let (latency, interval) = latency_of(merged, confidence);
         let throughput = rate(&|r| of_kind(r, name));
-        point.kinds.push(KindResult { kind: (**name).to_owned(), throughput, latency, latency_interval: interval });
+        let seconds = Some(seconds(trials, name)).filter(|all| each && !all.is_empty()).map(of);
+        point.kinds.push(KindResult { kind: (**name).to_owned(), throughput, seconds, latency, latency_interval: interval });
     }
 }
 
 /// Fills the ratios of a point to another one, whose trials come first.
 pub(super) fn compare(point: &mut PointResult, trials: [&[&RunRecord]; 2], confidence: f64, design: Design) {
-    let ratio = |count: &dyn Fn(&RunRecord) -> u64| {
-        let [base, mine] = trials.map(|side| [values(side, count)]);
+    let ratio_of = |of: &dyn Fn(&[&RunRecord]) -> Vec<Trial>| {
+        let [base, mine] = trials.map(|side| [of(side)]);
         stats::ratio(&base, &mine, Summarise::Mean, confidence, design).map(|estimate| estimate.ratio)
     };
+    let ratio = |count: &dyn Fn(&RunRecord) -> u64| ratio_of(&|side| values(side, count));
     if let Some(rates) = &mut point.rates {
         rates.transactions.ratio = ratio(&transactions);
         if let Some(rate) = &mut rates.statements {
@@ -102,7 +113,20 @@ pub(super) fn compare(point: &mut PointResult, trials: [&[&RunRecord]; 2], confi
     }
     for kind in &mut point.kinds {
         kind.throughput.ratio = ratio(&|r| of_kind(r, &kind.kind));
+        if let Some(time) = &mut kind.seconds {
+            time.ratio = ratio_of(&|side| seconds(side, &kind.kind));
+        }
     }
+}
+
+/// Seconds of one transaction of a kind in each trial in which none of them failed.
+fn seconds(trials: &[&RunRecord], kind: &str) -> Vec<Trial> {
+    let of = |r: &&RunRecord| {
+        let t = r.measured.transactions.get(kind).filter(|t| t.failed == 0 && t.service.count > 0)?;
+        let value = t.service.sum_ns as f64 / 1e9 / t.service.count as f64;
+        Some(Trial { deployment: r.key.deployment(), block: r.key.trial, value })
+    };
+    trials.iter().filter_map(of).collect()
 }
 
 /// A count of each trial, per second of its window.

@@ -18,6 +18,7 @@ use crate::study::{Decision, Rounding, Summary};
 use crate::units::{MicroUsd, Seed};
 
 mod builds;
+mod composite;
 mod deployed;
 mod explain;
 mod findings;

@@ -26,6 +26,11 @@ pub enum Flag {
         /// Transactions completed in it.
         completed: u64,
     },
+    /// The metric has no value: it needs transactions that failed, or did not end.
+    NoValue {
+        /// Which ones.
+        why: String,
+    },
     /// The service was away for at least a second.
     Gap {
         /// Total length in milliseconds.
@@ -152,6 +157,7 @@ impl Flag {
                 format!("no transaction was completed in the measured time, and {failed} failed")
             }
             Self::ManyErrors { failed, completed } => format!("{failed} transactions failed beside {completed} completed"),
+            Self::NoValue { why } => format!("it has no value: {why}"),
             Self::Gap { total_ms } => format!("nothing completed for {:.1} s", *total_ms as f64 / 1000.0),
             Self::TextStatements { count } => {
                 format!("{count} statements ran as text, because the server would prepare no more (max_prepared_stmt_count)")
@@ -211,7 +217,8 @@ impl Flag {
             Self::ClientLimited { .. } => Some("client-limited"),
             Self::ManyErrors { .. } | Self::WrongRows { .. } => Some("errors"),
             Self::ForeignLoad { foreign, all, .. } => (foreign * 20 > *all).then_some("foreign-load"),
-            Self::Gap { .. }
+            Self::NoValue { .. }
+            | Self::Gap { .. }
             | Self::TextStatements { .. }
             | Self::Aborted { .. }
             | Self::Overloaded { .. }

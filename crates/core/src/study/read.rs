@@ -115,7 +115,8 @@ fn read_root(root: &Section<'_>, kinds: &Kinds) -> Option<Study> {
     if contenders.is_empty() {
         return None;
     }
-    let (_, name, price, sweep, summary) = (schema?, name?, price?, sweep?, summary?);
+    let (_, name, price, mut sweep, summary) = (schema?, name?, price?, sweep?, summary?);
+    of_streams(&mut sweep, &workloads);
     let mut study = Study {
         name,
         question,
@@ -195,6 +196,14 @@ fn at_levels(
     multiply(root, factors, written, sweep)
 }
 
+/// Where all workloads are streams, so is the sweep of the study, which says what its points are called.
+fn of_streams(sweep: &mut Sweep, workloads: &[WorkloadSpec]) {
+    let own = workloads.iter().map(|w| w.sweep.as_ref().filter(|own| own.of_streams)).collect::<Option<Vec<_>>>();
+    if let Some(first) = own.as_ref().and_then(|own| own.first()) {
+        (sweep.of_streams, sweep.connections) = (true, first.connections.clone());
+    }
+}
+
 /// Whether a study asks for no more trials than one may have.
 fn few_enough(root: &Section<'_>, study: &Study) -> bool {
     let planned = study.trials_planned();
@@ -209,7 +218,11 @@ fn few_enough(root: &Section<'_>, study: &Study) -> bool {
 /// Each workload gets the sweep of the study with what it has of its own.
 fn give_sweeps(root: &Section<'_>, workloads: Vec<(WorkloadSpec, Own)>, sweep: Option<&Sweep>) -> Vec<WorkloadSpec> {
     let each = |(spec, own): (WorkloadSpec, Own)| {
-        let sweep = sweep.and_then(|sweep| own.over(root, sweep, spec.line));
+        let streams = spec.known.and_then(|kind| kind.streams).map(|default| default(&spec.parameters));
+        let sweep = sweep.and_then(|sweep| match streams {
+            Some(default) => Some(own.of_streams(root, sweep, (spec.line, default))),
+            None => own.over(root, sweep, spec.line),
+        });
         WorkloadSpec { sweep, ..spec }
     };
     workloads.into_iter().map(each).collect()

@@ -10,6 +10,10 @@ pub struct Sweep {
     /// Connections of each point, ascending, no doubles; one count where `rates_per_s` or `phases` vary the load. Empty where the
     /// logs of an imported study say them.
     pub connections: Vec<u32>,
+    /// The same of workloads whose connections are streams, each with an end; empty is what each of them does by default.
+    pub streams: Vec<u32>,
+    /// Whether this is the sweep of such a workload.
+    pub of_streams: bool,
     /// Open loop: transactions per second of each point, ascending, no doubles; empty is closed loop.
     pub rates_per_s: Vec<u32>,
     /// How the intended starts of an open loop lie in time.
@@ -76,7 +80,11 @@ impl Sweep {
 
     /// The unit of [`Self::levels`], for tables and axes.
     pub fn level_unit(&self) -> &'static str {
-        if self.rates_per_s.is_empty() { "connections" } else { "transactions/s offered" }
+        match (self.of_streams, self.rates_per_s.is_empty()) {
+            (true, _) => "streams",
+            (false, true) => "connections",
+            (false, false) => "transactions/s offered",
+        }
     }
 
     /// The points: connections and rate.

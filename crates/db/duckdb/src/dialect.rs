@@ -9,6 +9,9 @@ use perbuck_load::query::Query;
 /// What numbered columns take their numbers from: no sequence can be set to a number later, so it starts above those of loaded rows.
 pub(crate) const NUMBERS: &CStr = c"CREATE SEQUENCE IF NOT EXISTS perbuck_numbers START 1000000001";
 
+/// What sets the limit of a session's statements, in seconds. DuckDB has none: a variable says it, and perbuck interrupts.
+pub(crate) const LIMIT: &str = "SET VARIABLE perbuck_limit_s = ";
+
 /// The dialect of DuckDB. Its one isolation level is snapshot isolation.
 #[derive(Debug)]
 pub struct DuckdbDialect;
@@ -40,10 +43,12 @@ impl Dialect for DuckdbDialect {
     fn type_words(&self, kind: Type) -> String {
         match kind {
             Type::Int | Type::Integer => "INTEGER".to_owned(),
+            Type::BigInt => "BIGINT".to_owned(),
             Type::Decimal(digits, scale) => format!("DECIMAL({digits}, {scale})"),
             Type::Char(_) | Type::Varchar(_) | Type::BytewiseChar(_) | Type::BytewiseVarchar(_) | Type::Text(_) => {
                 "VARCHAR".to_owned()
             }
+            Type::Date => "DATE".to_owned(),
             Type::DateTime => "TIMESTAMP".to_owned(),
         }
     }
@@ -71,6 +76,10 @@ impl Dialect for DuckdbDialect {
 
     fn set_variable(&self, name: &str, value: &str) -> String {
         format!("SET {name} = {value}")
+    }
+
+    fn statement_limit(&self, seconds: u32) -> Option<String> {
+        Some(format!("{LIMIT}{seconds}"))
     }
 
     /// Snapshot isolation is what others call REPEATABLE READ; a study that asks for another level is refused.

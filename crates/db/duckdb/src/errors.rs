@@ -19,7 +19,8 @@ const KINDS: [(&str, &str, ErrorClass); 14] = [
     ("Out of Memory", "memory", ErrorClass::Fatal),
     ("IO", "io", ErrorClass::Fatal),
     ("Connection", "connection", ErrorClass::Lost),
-    ("INTERRUPT", "interrupt", ErrorClass::Lost),
+    // At the limit of a statement.
+    ("INTERRUPT", "interrupt", ErrorClass::Failed),
     ("FATAL", "fatal", ErrorClass::Fatal),
     ("INTERNAL", "internal", ErrorClass::Fatal),
 ];

@@ -4,6 +4,7 @@ use std::ffi::CString;
 use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
+use std::time::Duration;
 
 use perbuck_load::driver::{Access, BulkTable, Effect, Session};
 use perbuck_load::error::{DriverError, ErrorClass};
@@ -13,6 +14,7 @@ use perbuck_load::watch;
 
 use crate::cells::keep_rows;
 use crate::database::Shared;
+use crate::dialect::LIMIT;
 use crate::errors::driver_error;
 use crate::ffi::{Answer, Bind, Connection, Kind, Outcome, Statement};
 use crate::{insert, load};
@@ -25,13 +27,15 @@ pub struct DuckdbSession {
     catalogue: Arc<Catalogue>,
     /// Whether a transaction was begun that has not ended.
     open: bool,
+    /// The limit of a statement, where the session has set one.
+    limit: Option<Duration>,
     path: Arc<Path>,
     shared: Shared,
 }
 
 impl DuckdbSession {
     pub(crate) fn new(shared: Shared, path: Arc<Path>) -> Self {
-        Self { prepared: Vec::new(), catalogue: Arc::default(), open: false, path, shared }
+        Self { prepared: Vec::new(), catalogue: Arc::default(), open: false, limit: None, path, shared }
     }
 
     fn error(&self, message: &str) -> DriverError {
@@ -93,7 +97,7 @@ impl Session for DuckdbSession {
     async fn execute(&mut self, id: StatementId, params: &Params, rows: &mut Rows) -> Result<Effect, DriverError> {
         let keep = self.catalogue.brief(id).keep_rows;
         rows.start(keep);
-        let path = Arc::clone(&self.path);
+        let (path, limit, connection) = (Arc::clone(&self.path), self.limit, Rc::clone(&self.shared.connection));
         let statement = self.statement(id)?;
         if statement.parameters().len() != params.len() {
             let message = format!(
@@ -104,7 +108,7 @@ impl Session for DuckdbSession {
             );
             return Err(DriverError::client(ErrorClass::Fatal, "parameters", message));
         }
-        let done = bind_all(statement, params.iter()).and_then(|()| statement.execute());
+        let done = bind_all(statement, params.iter()).and_then(|()| connection.within(limit, || statement.execute()));
         finish(done, rows).map_err(|message| driver_error(&message, &path))
     }
 
@@ -130,8 +134,13 @@ impl Session for DuckdbSession {
     async fn query(&mut self, sql: &str, rows: &mut Rows) -> Result<Effect, DriverError> {
         watch::asks(self.path.display(), sql);
         rows.start(true);
-        let sql = self.text(sql)?;
-        finish(self.shared.connection.query(&sql), rows).map_err(|message| self.error(&message))
+        let (text, connection) = (self.text(sql)?, &self.shared.connection);
+        let answer = connection.within(self.limit, || connection.query(&text));
+        let effect = finish(answer, rows).map_err(|message| self.error(&message))?;
+        if let Some(Ok(seconds)) = sql.strip_prefix(LIMIT).map(str::parse) {
+            self.limit = Some(Duration::from_secs(seconds));
+        }
+        Ok(effect)
     }
 
     async fn insert_rows(&mut self, table: &BulkTable, cells: &Params) -> Result<u64, DriverError> {

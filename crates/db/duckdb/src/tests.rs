@@ -284,6 +284,23 @@ fn a_load_writes_numbers_of_every_width() {
 }
 
 #[test]
+fn a_statement_ends_at_its_limit_and_the_session_goes_on() {
+    let folder = Folder::new();
+    let mut session = connect(&folder.driver(""));
+    let limit = DuckdbDialect.statement_limit(1).unwrap();
+    query(&mut session, &limit).unwrap();
+    let long = "SELECT SUM(a.i * b.i) FROM range(10000000) a (i), range(10000000) b (i)";
+    assert_error(&query(&mut session, long).unwrap_err(), ErrorClass::Failed, code("interrupt"));
+    let mut catalogue = Catalogue::default();
+    let prepared = catalogue.add_read(long);
+    now(session.prepare(&std::sync::Arc::new(catalogue))).unwrap();
+    let error = now(session.execute(prepared, &Params::default(), &mut Rows::default())).unwrap_err();
+    assert_error(&error, ErrorClass::Failed, code("interrupt"));
+    assert_eq!(number(&mut session, "SELECT 7"), 7);
+    assert_eq!(number(&mut connect(&folder.driver("")), "SELECT COUNT(*) FROM range(1000)"), 1000);
+}
+
+#[test]
 fn settings_are_in_force_and_in_the_facts() {
     let folder = Folder::new();
     let target = DuckdbTarget {

@@ -44,14 +44,21 @@ impl Dialect for MysqlDialect {
         match kind {
             Type::Int => "INT".to_owned(),
             Type::Integer => "INTEGER".to_owned(),
+            Type::BigInt => "BIGINT".to_owned(),
             Type::Decimal(digits, scale) => format!("DECIMAL({digits}, {scale})"),
             // Bytewise by the collation of the table.
             Type::Char(length) | Type::BytewiseChar(length) => format!("CHAR({length})"),
             Type::Varchar(length) | Type::BytewiseVarchar(length) => format!("VARCHAR({length})"),
             Type::Text(bytes) if bytes > TEXT => "MEDIUMTEXT".to_owned(),
             Type::Text(_) => "TEXT".to_owned(),
+            Type::Date => "DATE".to_owned(),
             Type::DateTime => "DATETIME".to_owned(),
         }
+    }
+
+    /// The difference of two dates is no number of days there.
+    fn days_since(&self, date: &str, column: &str) -> String {
+        format!("DATEDIFF({column}, '{date}')")
     }
 
     fn numbered(&self, wide: bool) -> &'static str {
@@ -133,6 +140,12 @@ impl Dialect for MysqlDialect {
 
     fn set_variable(&self, name: &str, value: &str) -> String {
         format!("SET SESSION {name} = {value}")
+    }
+
+    /// MySQL and TiDB have another variable than MariaDB, each in comments that only it reads. MariaDB leaves out those of versions 5.7.
+    fn statement_limit(&self, seconds: u32) -> Option<String> {
+        let ms = u64::from(seconds) * 1000;
+        Some(format!("SET SESSION /*M! max_statement_time = {seconds} *//*!50708 max_execution_time = {ms} */"))
     }
 
     fn set_isolation(&self, level: &str) -> Option<String> {

@@ -67,12 +67,14 @@ impl Dialect for Family {
         let bytewise = if *self == Cockroach { "" } else { " COLLATE \"C\"" };
         match kind {
             Type::Int | Type::Integer => "INTEGER".to_owned(),
+            Type::BigInt => "BIGINT".to_owned(),
             Type::Decimal(digits, scale) => format!("NUMERIC({digits}, {scale})"),
             Type::Char(length) => format!("CHAR({length})"),
             Type::Varchar(length) => format!("VARCHAR({length})"),
             Type::BytewiseChar(length) => format!("CHAR({length}){bytewise}"),
             Type::BytewiseVarchar(length) => format!("VARCHAR({length}){bytewise}"),
             Type::Text(_) => "TEXT".to_owned(),
+            Type::Date => "DATE".to_owned(),
             Type::DateTime => "TIMESTAMP".to_owned(),
         }
     }
@@ -173,6 +175,10 @@ impl Dialect for Family {
 
     fn set_variable(&self, name: &str, value: &str) -> String {
         format!("SET {name} = {value}")
+    }
+
+    fn statement_limit(&self, seconds: u32) -> Option<String> {
+        Some(format!("SET statement_timeout = '{seconds}s'"))
     }
 
     fn set_isolation(&self, level: &str) -> Option<String> {

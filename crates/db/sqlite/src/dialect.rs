@@ -30,11 +30,32 @@ impl Dialect for SqliteDialect {
     fn type_words(&self, kind: Type) -> String {
         match kind {
             // Decimals are unscaled: SQLite has none, and floating point would break the conditions of TPC-C.
-            Type::Int | Type::Integer | Type::Decimal(..) => "INTEGER".to_owned(),
+            Type::Int | Type::Integer | Type::BigInt | Type::Decimal(..) => "INTEGER".to_owned(),
             Type::Char(length) => format!("CHAR({length})"),
             Type::Varchar(length) => format!("VARCHAR({length})"),
-            Type::BytewiseChar(_) | Type::BytewiseVarchar(_) | Type::Text(_) | Type::DateTime => "TEXT".to_owned(),
+            Type::BytewiseChar(_) | Type::BytewiseVarchar(_) | Type::Text(_) | Type::Date | Type::DateTime => "TEXT".to_owned(),
         }
+    }
+
+    fn exact_decimals(&self) -> bool {
+        false
+    }
+
+    fn days_since(&self, date: &str, column: &str) -> String {
+        format!("CAST(julianday({column}) - julianday('{date}') AS INTEGER)")
+    }
+
+    /// Dates are texts.
+    fn date_literal(&self, date: &str) -> String {
+        format!("'{date}'")
+    }
+
+    fn year_of(&self, date: &str) -> String {
+        format!("CAST(strftime('%Y', {date}) AS INTEGER)")
+    }
+
+    fn first_characters(&self, text: &str, count: u32) -> String {
+        format!("SUBSTR({text}, 1, {count})")
     }
 
     /// The rowid, which numbers itself; AUTOINCREMENT would add a table of counters to every INSERT.

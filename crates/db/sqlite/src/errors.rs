@@ -42,6 +42,8 @@ fn judge(extended: i32) -> (ErrorClass, &'static str) {
         // Another session holds a lock, or (BUSY_SNAPSHOT) wrote after our transaction began to read.
         ffi::SQLITE_BUSY | ffi::SQLITE_LOCKED => (ErrorClass::Retry, ""),
         ffi::SQLITE_CONSTRAINT => (ErrorClass::Failed, ""),
+        // Its limit of time ended it.
+        ffi::SQLITE_INTERRUPT => (ErrorClass::Failed, ""),
         ffi::SQLITE_NOTADB => (ErrorClass::Fatal, "name another file, or delete this one"),
         ffi::SQLITE_CORRUPT => (ErrorClass::Fatal, "the database is damaged; prepare it again"),
         ffi::SQLITE_FULL => (ErrorClass::Fatal, "free some space on its disk, or put the file on a larger one"),

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use perbuck_load::driver::{Access, BulkTable, Effect, Session};
 use perbuck_load::error::{DriverError, ErrorClass};
@@ -15,6 +16,9 @@ use crate::errors::driver_error;
 
 /// Beside the catalogue: BEGIN in two forms, COMMIT, ROLLBACK and the INSERT of the loader.
 const OWN_STATEMENTS: usize = 8;
+
+/// Instructions of SQLite's virtual machine between two looks at the clock, in a statement with a limit: a few microseconds.
+const STEPS_BETWEEN_LOOKS: std::ffi::c_int = 10_000;
 
 /// One connection. Its calls block the thread.
 ///
@@ -83,6 +87,15 @@ impl Session for SqliteSession {
         rows.start(true);
         let done = self.connection.prepare(sql).and_then(|mut prepared| run(&self.connection, &mut prepared, rows));
         done.map_err(|e| self.error(&e))
+    }
+
+    async fn query_within(&mut self, sql: &str, limit: Duration, rows: &mut Rows) -> Result<Effect, DriverError> {
+        let end = Instant::now() + limit;
+        let handled = self.connection.progress_handler(STEPS_BETWEEN_LOOKS, Some(move || Instant::now() >= end));
+        handled.map_err(|e| self.error(&e))?;
+        let done = self.query(sql, rows).await;
+        self.connection.progress_handler(0, None::<fn() -> bool>).map_err(|e| self.error(&e))?;
+        done
     }
 
     async fn insert_rows(&mut self, table: &BulkTable, cells: &Params) -> Result<u64, DriverError> {

@@ -175,6 +175,7 @@ impl<'a> Hunt<'a> {
             duration_ns,
             seed: self.study.seed.derive(&label),
             max_events: None,
+            streams: false,
             ..trial::spec(self.study, &self.key(probe))
         }
     }

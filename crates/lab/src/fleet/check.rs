@@ -109,6 +109,7 @@ fn simulated(inputs: &Inputs) -> Result<(String, TrialSpec), LabError> {
         load: closed,
         phases: Vec::new(),
         max_events: None,
+        streams: false,
         warmup_ns: CEILING_NS / 4,
         duration_ns: CEILING_NS,
         ..trial::spec(&inputs.study, &key)

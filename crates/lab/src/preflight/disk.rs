@@ -51,8 +51,9 @@ impl Disks {
     pub(super) fn problems(mut self, inputs: &Inputs, request: Request<'_>) -> Vec<LabError> {
         if let Some(results) = request.results {
             let study = &inputs.study;
-            // Where a number of transactions ends a trial, its length is not known.
-            let window_ns = |sweep: &Sweep| if sweep.events.is_some() { 0 } else { sweep.duration_ns };
+            // Where a number of transactions or the last stream ends a trial, its length is not known.
+            let ends = |sweep: &Sweep| sweep.events.is_some() || sweep.of_streams;
+            let window_ns = |sweep: &Sweep| if ends(sweep) { 0 } else { sweep.duration_ns };
             let seconds = |sweep: &Sweep| sweep.warmup_ns.saturating_add(window_ns(sweep)) / 1_000_000_000;
             let of = |w: &WorkloadSpec| study.trials_of(&w.name).saturating_mul(seconds(study.sweep_of(&w.name)));
             let seconds = study.workloads.iter().map(of).fold(0, u64::saturating_add);

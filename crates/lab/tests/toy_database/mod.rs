@@ -90,13 +90,21 @@ impl Dialect for ToyDialect {
     fn type_words(&self, kind: Type) -> String {
         match kind {
             // SQLite takes any name for a type, and numbers as they are where it holds INT.
-            Type::Int | Type::Integer => "TOYINT".to_owned(),
+            Type::Int | Type::Integer | Type::BigInt => "TOYINT".to_owned(),
             Type::Decimal(digits, scale) => format!("TOYINT_DECIMAL({digits}, {scale})"),
             Type::Char(length) | Type::Varchar(length) => format!("TOYTEXT({length})"),
             Type::BytewiseChar(length) | Type::BytewiseVarchar(length) => format!("TOYTEXT_BYTES({length})"),
             Type::Text(_) => "TOYTEXT".to_owned(),
-            Type::DateTime => "TOYTEXT_TIME".to_owned(),
+            Type::Date | Type::DateTime => "TOYTEXT_TIME".to_owned(),
         }
+    }
+
+    fn exact_decimals(&self) -> bool {
+        false
+    }
+
+    fn days_since(&self, date: &str, column: &str) -> String {
+        format!("CAST(julianday({column}) - julianday('{date}') AS INTEGER)")
     }
 
     fn numbered(&self, _wide: bool) -> &'static str {

@@ -98,7 +98,7 @@ pub(super) fn finish<W: Workload>(
     let mut total = Totals::new(kinds.len());
     phases.iter().for_each(|phase| total.merge(phase));
     (health.lag, health.send_lag) = (HistogramRecord::from_histogram(&lag), HistogramRecord::from_histogram(&send_lag));
-    if spec.load == LoadModel::closed() && !pauses {
+    if spec.load == LoadModel::closed() && !pauses && !spec.streams {
         (edges.in_flight, edges.oldest_ns) = (unfinished.count(), unfinished.max_ns());
         // Terminals that found no more transactions to start were idle while the last ones ended, as they had to be.
         let rest = |t: &TerminalTotals| (spec.duration_ns as i64).saturating_sub(t.last_ended_ns.max(0)).max(0) as u128;
@@ -106,7 +106,10 @@ pub(super) fn finish<W: Workload>(
         health.littles_law = (health.aborted == 0).then(|| law(spec, &total, &edges, idle_ns));
         health.edges = Some(edges);
     }
-    (health.longest_gap_ns, health.gaps) = longest_and_listed(&gaps);
+    // A terminal that has a last transaction may need long for one, and others wait for it.
+    if !spec.streams {
+        (health.longest_gap_ns, health.gaps) = longest_and_listed(&gaps);
+    }
     let statement_latency =
         statement_latency.into_iter().map(|(label, h)| (label, HistogramRecord::from_histogram(&h))).collect();
     let by_kind = || kinds.iter().map(|name| (*name).to_owned()).zip(&total.kinds);

@@ -132,7 +132,8 @@ fn record_facts(r: &RunRecord, whose: &str) -> Vec<(u8, String, String)> {
     }
     put(5, "load: threads", l.workers.to_string());
     put(5, &format!("{whose}: warm-up"), duration_text(l.warmup_ns));
-    put(5, &format!("{whose}: measured window"), duration_text(l.duration_ns));
+    let window = if l.is_of_streams() { "to the end of the last stream".to_owned() } else { duration_text(l.duration_ns) };
+    put(5, &format!("{whose}: measured window"), window);
     put(5, "load: attempts per transaction, at most", l.max_attempts.to_string());
     for (name, value) in &w.parameters {
         put(6, &format!("{workload}: {}", clean(name)), clean(value));

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use perbuck_core::compare::{KindResult, PointResult, Rate, StatementSplit, WorkloadResult};
+use perbuck_core::metric::Counted;
 use perbuck_core::units::{duration_text, thousands};
 
 use super::levels::levels_of;
@@ -15,7 +16,9 @@ use crate::number::{ABSENT, column_decimals, fixed, range, ratio, ratio_interval
 /// A table for each workload that has kinds, and one of statements; empty where nothing of both is known.
 pub(super) fn section(all: &Context<'_>) -> Vec<Block> {
     let measured = all.measured();
-    let kinds = measured.iter().filter_map(|w| kinds(all, w)).map(Block::Table);
+    // Those that each belong to the metric have a table of their times.
+    let each = |w: &&&WorkloadResult| !matches!(w.metric.of, Counted::Composite(_));
+    let kinds = measured.iter().filter(each).filter_map(|w| kinds(all, w)).map(Block::Table);
     kinds.chain(statements(all, &measured).map(Block::Table)).collect()
 }
 

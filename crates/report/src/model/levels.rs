@@ -34,6 +34,10 @@ impl Words {
             steps: "measured counts",
             throughput: "Throughput over connections",
         };
+        if sweep.of_streams {
+            let (head, unit) = ("Streams", sweep.level_unit());
+            return Self { head, unit, one: "number of streams", throughput: "Throughput over streams", ..closed };
+        }
         match (sweep.rates_per_s.is_empty(), sweep.phases.is_empty()) {
             (false, _) => Self {
                 head: "Offered per second",
@@ -52,7 +56,11 @@ impl Words {
 
     /// `8 connections`, `1 connection`, `100 transactions/s offered`.
     pub(crate) fn at(self, level: u32) -> String {
-        let unit = if level == 1 { self.unit.replacen("connections", "connection", 1) } else { self.unit.to_owned() };
+        let unit = if level == 1 {
+            self.unit.replacen("connections", "connection", 1).replacen("streams", "stream", 1)
+        } else {
+            self.unit.to_owned()
+        };
         format!("{} {unit}", thousands(level.into()))
     }
 

@@ -97,6 +97,7 @@ fn times(sweep: &Sweep, until: Option<&Until>) -> String {
 fn window(sweep: &Sweep) -> String {
     let length = duration_text(sweep.duration_ns);
     match sweep.events {
+        None if sweep.of_streams => "to the end of the last stream".to_owned(),
         None => format!("of {length}"),
         Some(events) if sweep.duration_ns == NO_LIMIT_NS => format!("of {} transactions", thousands(events)),
         Some(events) => format!("of {length}, or of {} transactions if that is less", thousands(events)),

@@ -32,6 +32,7 @@ mod scaling;
 mod steady;
 mod storage;
 mod system;
+mod times;
 mod trace;
 mod tradeoff;
 mod verdicts;
@@ -82,6 +83,7 @@ pub fn model(study: &Study, comparison: &Comparison, records: &[RunRecord]) -> R
         ("Throughput", measured::throughput(&all)),
         ("Why", explained::section(&all)),
         (latency.as_str(), latencies),
+        ("Times of each transaction", times::section(&all)),
         ("Kinds of transaction and statements", kinds::section(&all)),
         ("Phases", phases::section(&all)),
     ];

@@ -1,6 +1,6 @@
 //! What every number rests on: each trial with the counters that its value is made of.
 
-use perbuck_core::metric::{Metric, Period};
+use perbuck_core::metric::{Counted, Metric, Period};
 use perbuck_core::run_record::RunRecord;
 use perbuck_core::units::thousands;
 
@@ -35,6 +35,17 @@ fn trials(all: &Context<'_>) -> Table {
 
 /// `8,123 transactions / 60.000 s`, `60 × 8,123 new orders / 60.000 s`.
 fn made_of(r: &RunRecord, metric: &Metric) -> String {
+    if let Counted::Composite(composite) = &metric.of {
+        // What is missing stands beside the trial as its flag.
+        return composite.values(r, metric.per.seconds()).map_or_else(
+            |why| clean(&why),
+            |found| {
+                let [power, throughput] =
+                    [found.power, found.throughput].map(|value| fixed(value, significant_decimals(value, 6)));
+                format!("√ (power {power} × throughput {throughput})")
+            },
+        );
+    }
     let seconds = fixed(r.measured.window_ns as f64 / 1e9, 6);
     format!("{}{} {} / {seconds} s", times(metric.per), thousands(r.counted(metric)), clean(&metric.short))
 }

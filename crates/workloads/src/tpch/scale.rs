@@ -5,6 +5,9 @@
 pub struct Scale(u32);
 
 impl Scale {
+    /// The smallest there is, for trials of perbuck itself.
+    pub const SMALLEST: Self = Self(1);
+
     /// A scale factor of so many hundredths, 1 to 10 000 000.
     pub const fn hundredths(hundredths: u32) -> Self {
         Self(hundredths)

@@ -13,6 +13,8 @@ impl Default for Sweep {
     fn default() -> Self {
         Self {
             connections: vec![1, 4, 16],
+            streams: Vec::new(),
+            of_streams: false,
             rates_per_s: Vec::new(),
             arrivals: Arrivals::Poisson,
             phases: Vec::new(),
@@ -40,6 +42,7 @@ pub(super) fn read_sweep(s: &Section<'_>) -> Option<Sweep> {
     if let Some(list) = &counts {
         sweep.connections.clone_from(list);
     }
+    sweep.streams = distinct(s, "sweep", "streams", MANY).unwrap_or_default();
     sweep.rates_per_s = distinct(s, "sweep", "rate", HIGHEST_PER_S.into()).unwrap_or_default();
     sweep.arrivals =
         word(s, "arrivals", &[("poisson", Arrivals::Poisson), ("uniform", Arrivals::Uniform)]).unwrap_or(sweep.arrivals);
@@ -86,6 +89,7 @@ fn long_enough(s: &Section<'_>, table: &str, duration_ns: u64) {
 #[derive(Debug, Default)]
 pub(super) struct Own {
     connections: Option<Vec<u32>>,
+    streams: Option<Vec<u32>>,
     rates_per_s: Option<Vec<u32>>,
     warmup_ns: Option<u64>,
     duration_ns: Option<u64>,
@@ -98,6 +102,7 @@ pub(super) fn read_own(s: &Section<'_>) -> Own {
     duration_ns.into_iter().for_each(|ns| long_enough(s, "workload", ns));
     Own {
         connections: distinct(s, "workload", "connections", MANY),
+        streams: distinct(s, "workload", "streams", MANY),
         rates_per_s: distinct(s, "workload", "rate", HIGHEST_PER_S.into()),
         warmup_ns: s.duration_ns("warmup").map(|ns| ns.value),
         duration_ns,
@@ -107,9 +112,40 @@ pub(super) fn read_own(s: &Section<'_>) -> Own {
 }
 
 impl Own {
+    /// The sweep of a workload of streams, of which there are so many by default. It has an end of its own.
+    pub(super) fn of_streams(self, root: &Section<'_>, sweep: &Sweep, (line, default): (usize, u32)) -> Sweep {
+        let Self { connections, streams, rates_per_s, warmup_ns, duration_ns, trials, prewarm } = self;
+        if connections.is_some() || rates_per_s.is_some() || warmup_ns.is_some() || duration_ns.is_some() {
+            let message = "a workload of streams ends with the last of them, without connections, rate, warm-up and duration";
+            root.file().report(line, message, "give it `streams`, such as `streams = [2]`");
+        } else if sweep.is_open() || !sweep.phases.is_empty() {
+            root.file().report(line, "a workload of streams has no `rate` and no phases", "make a study of its own for it");
+        }
+        let all = streams.or_else(|| Some(sweep.streams.clone()).filter(|all| !all.is_empty()));
+        Sweep {
+            connections: all.unwrap_or_else(|| vec![default]),
+            of_streams: true,
+            rates_per_s: Vec::new(),
+            phases: Vec::new(),
+            warmup_ns: 0,
+            duration_ns: NO_LIMIT_NS,
+            events: None,
+            trials: trials.unwrap_or(sweep.trials),
+            prewarm: prewarm.or(sweep.prewarm),
+            ..sweep.clone()
+        }
+    }
+
     /// The sweep of a workload, on this line; `None` where it has nothing of its own.
     pub(super) fn over(self, root: &Section<'_>, sweep: &Sweep, line: usize) -> Option<Sweep> {
-        let Self { connections, rates_per_s, warmup_ns, duration_ns, trials, prewarm } = self;
+        let Self { connections, streams, rates_per_s, warmup_ns, duration_ns, trials, prewarm } = self;
+        if streams.is_some() {
+            root.file().report(
+                line,
+                "the connections of this workload are no streams",
+                "give `connections` in place of `streams`",
+            );
+        }
         let points = connections.is_some() || rates_per_s.is_some();
         if !points && warmup_ns.is_none() && duration_ns.is_none() && trials.is_none() && prewarm.is_none() {
             return None;

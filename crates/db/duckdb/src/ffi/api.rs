@@ -90,6 +90,7 @@ functions! {
     fn close(*mut *mut RawDatabase);
     fn connect(*mut RawDatabase, *mut *mut RawConnection) -> u32;
     fn disconnect(*mut *mut RawConnection);
+    fn interrupt(*mut RawConnection);
     fn free(*mut c_void);
     fn query(*mut RawConnection, *const c_char, *mut RawResult) -> u32;
     fn prepare(*mut RawConnection, *const c_char, *mut *mut RawStatement) -> u32;

@@ -14,7 +14,10 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::ptr;
 use std::rc::Rc;
+use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::Duration;
 
 use libloading::Library as Loaded;
 
@@ -202,6 +205,34 @@ impl Connection {
     pub(crate) fn query(self: &Rc<Self>, sql: &CStr) -> Result<Answer, String> {
         // SAFETY: connection and text live through the call, and `Answer::of` frees what it fills.
         Answer::of(self, |result| unsafe { (self.api().query)(self.raw, sql.as_ptr(), result) })
+    }
+}
+
+/// A connection that another thread may interrupt.
+struct Interruptible(*mut RawConnection);
+
+// SAFETY: the pointer is used for `duckdb_interrupt` alone, which any thread may call while the connection is open.
+unsafe impl Send for Interruptible {}
+
+impl Connection {
+    /// Does work on the connection, which is interrupted after the limit: its statement then fails.
+    pub(crate) fn within<T>(&self, limit: Option<Duration>, work: impl FnOnce() -> T) -> T {
+        let Some(limit) = limit else { return work() };
+        let (working, ended) = mpsc::channel::<()>();
+        let (connection, interrupt) = (Interruptible(self.raw), self.api().interrupt);
+        thread::scope(|scope| {
+            scope.spawn(move || {
+                // The whole value moves here, and not its pointer alone.
+                let Interruptible(raw) = { connection };
+                if ended.recv_timeout(limit) == Err(RecvTimeoutError::Timeout) {
+                    // SAFETY: the scope ends before `self`, which keeps the connection open.
+                    unsafe { interrupt(raw) };
+                }
+            });
+            let done = work();
+            drop(working);
+            done
+        })
     }
 }
 
