@@ -68,6 +68,20 @@ fn tpcc_is_loaded_run_and_consistent() {
     assert!(refused.code == Some(1) && refused.err.contains("but DuckDB uses REPEATABLE READ"), "{refused:#?}");
 }
 
+/// Every answer at this scale is compared with the right one; a wrong one is a failed query.
+#[test]
+fn tpch_gives_the_right_answers_and_is_refreshed() {
+    for (more, metric) in [("substitution = \"validation\"\nrefresh = false", "QpH"), ("refresh = true", "QphH")] {
+        let desk = Desk::new();
+        let tpch = format!("name = \"tpch\"\nkind = \"tpch\"\nscale = 0.01\n{more}");
+        let workload = "name = \"rw\"\nkind = \"sysbench\"\ntable_size = 1000";
+        desk.write("study.toml", &study(&[(workload, &tpch), ("connections = [1, 2]\n", ""), QUICK[1]]));
+        let ran = desk.good(&["run", "study.toml"]);
+        assert!(ran.err.contains(metric) && !ran.err.contains("BROKEN"), "{ran:#?}");
+        assert_sound(&desk, 2);
+    }
+}
+
 #[test]
 fn sysbench_and_ycsb_run_by_their_command_lines() {
     server(LIBRARY);
