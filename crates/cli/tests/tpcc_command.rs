@@ -281,7 +281,7 @@ fn wrong_words_are_named_with_the_way_out_and_nothing_is_done() {
         (
             &["prepare", "--output-type=csv", "--output-dir=x", "--target=sqlite:t.db"],
             2,
-            &["SQLite and TiKV cannot import CSV", "-d mysql"],
+            &["there are no CSV files for SQLite, DuckDB and TiKV", "-d mysql"],
         ),
         (&["prepare", "--partition-type=4"], 2, &["--partition-type", "2 (range)"]),
         (&["prepare", "--target=sqlite:t.db", "--parts=2"], 2, &["--parts is given, and SQLite", "leave --parts out"]),

@@ -13,8 +13,19 @@ use edges::MAY_USE;
 use serde_json::{Value, json};
 
 /// Database clients and servers' protocols, by the beginning of their names.
-const CLIENTS: [&str; 10] =
-    ["rusqlite", "libsqlite3", "mysql", "postgres", "tokio-postgres", "sqlx", "diesel", "tikv", "mariadb", "pgwire"];
+const CLIENTS: [&str; 11] = [
+    "rusqlite",
+    "libsqlite3",
+    "libloading",
+    "mysql",
+    "postgres",
+    "tokio-postgres",
+    "sqlx",
+    "diesel",
+    "tikv",
+    "mariadb",
+    "pgwire",
+];
 
 /// What a crate must not pull in, directly or through others; tests are free.
 const NEVER: [(&str, &[&str]); 8] = [
@@ -34,7 +45,8 @@ const IMPURE: [&str; 7] = ["std::fs", "std::net", "std::env", "std::process", "I
 const PURE_CRATES: [&str; 8] = ["core", "workloads", "report", "export", "exposition", "prices", "deploy", "import"];
 
 /// Names of databases, in lower case.
-const PRODUCTS: [&str; 9] = ["mysql", "mariadb", "tidb", "tiflash", "postgres", "cockroach", "yugabyte", "sqlite", "tikv"];
+const PRODUCTS: [&str; 10] =
+    ["mysql", "mariadb", "tidb", "tiflash", "postgres", "cockroach", "yugabyte", "sqlite", "duckdb", "tikv"];
 /// What may name them: the line of registration, tables of compatibility, and options of other programs. Words of messages and
 /// of options in the lab stay as users know them.
 const NAMES_ALLOWED: [(&str, &[&str]); 3] =

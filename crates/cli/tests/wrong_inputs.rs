@@ -51,7 +51,10 @@ const WRONG_STUDIES: [Wrong; 25] = [
         edits: &[("sqlite:off.db", "mysql://root@localhost/test?password=hunter2")],
         says: &["study.toml:14: contender `off`: the target holds a password", "`password_file`"],
     },
-    Wrong { edits: &[("sqlite:off.db", "oracle:off")], says: &["study.toml:14: contender `off`", "help: use sqlite:, mysql:"] },
+    Wrong {
+        edits: &[("sqlite:off.db", "oracle:off")],
+        says: &["study.toml:14: contender `off`", "help: use sqlite:, duckdb:, mysql:"],
+    },
     Wrong {
         edits: &[("table_size = 1000", "script = \"oltp_read_only\"\nrandom_points = 3")],
         says: &["study.toml:20: workload `rw`: `random_points` is no option of oltp_read_only", "help: leave it out"],

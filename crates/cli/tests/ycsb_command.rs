@@ -108,7 +108,7 @@ fn what_is_wrong_is_named_with_the_way_out() {
     let desk = Desk::new();
     let redis = desk.perbuck(&["ycsb", "load", "redis", "-P", "workloada"]);
     assert_eq!(redis.code, Some(1));
-    let way_out = "use mysql, mariadb, tidb, postgres, cockroach, yugabyte, sqlite or tikv";
+    let way_out = "use mysql, mariadb, tidb, postgres, cockroach, yugabyte, sqlite, duckdb or tikv";
     assert!(redis.err.contains("redis is not supported") && redis.err.contains(way_out), "{redis:?}");
     let none = desk.perbuck(&words("run", &["-P", "workloada"]));
     assert!(none.code == Some(1) && none.err.contains("perbuck ycsb load makes the table"), "{none:?}");

@@ -37,8 +37,8 @@ impl Advice {
     pub(crate) fn of(&self, answer: &DriverError) -> &'static str {
         self.of_cause(answer.cause).unwrap_or(match (answer.class, answer.code) {
             // They say themselves what to write.
-            (_, ErrorCode::Word("client", "family" | "isolation" | "unverified")) => "",
-            (_, ErrorCode::Word(..)) => self.reach,
+            (_, ErrorCode::Word("client", "family" | "isolation" | "unverified" | "library" | "setting")) => "",
+            (_, ErrorCode::Word("client", _)) => self.reach,
             (ErrorClass::Retry, _) => self.errors,
             _ if answer.cause == Some(Cause::DuplicateKey) => self.errors,
             _ => "",
@@ -82,7 +82,11 @@ mod tests {
             assert_eq!(advice.of(&fatal(number, cause)), expected, "{cause:?}");
         }
         let client = |word| DriverError::client(ErrorClass::Fatal, word, "");
-        assert_eq!(["auth", "tls", "protocol", "family"].map(|word| advice.of(&client(word))), ["p", "r", "r", ""]);
+        assert_eq!(
+            ["auth", "tls", "protocol", "family", "library"].map(|word| advice.of(&client(word))),
+            ["p", "r", "r", "", ""]
+        );
+        assert_eq!(advice.of(&fatal(ErrorCode::Word("product", "io"), Some(Cause::File))), "", "no server is to be reached");
         assert_eq!(advice.of(&fatal(number, None).with_class(ErrorClass::Retry)), "e");
         // A way out of the library without a cause is left as it is.
         let target = LabError::target("a, b", &client("unreachable"));

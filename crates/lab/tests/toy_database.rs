@@ -75,6 +75,6 @@ fn what_it_lacks_is_refused_in_its_words() {
     let settings = open(folder.path(), &settings, "kind = \"tpcc\"").err().unwrap();
     assert!(settings.contains("Toybase has no server for `server_settings`"), "{settings}");
     let unknown = WithToybase::parse("nobase://h/d").unwrap_err();
-    assert!(unknown.help.starts_with("use toybase:, sqlite:, mysql://, "), "{unknown}");
+    assert!(unknown.help.starts_with("use toybase:, sqlite:, duckdb:, mysql://, "), "{unknown}");
     assert!(AllDatabases::parse("toybase:a.db").is_err());
 }

@@ -17,7 +17,7 @@ const BENCHMARK: [&str; 6] =
     ["perbuck-core", "perbuck-database", "perbuck-event", "perbuck-load", "perbuck-mysql", "perbuck-workloads"];
 
 /// A crate of this workspace with the crates of this workspace that it may use, in normal code and in tests alike.
-pub(crate) const MAY_USE: [(&str, &[&str]); 31] = [
+pub(crate) const MAY_USE: [(&str, &[&str]); 32] = [
     ("perbuck-core", &[]),
     // Benchmarks may use what they measure; nothing uses them.
     ("perbuck-engine-bench", &BENCHMARK),
@@ -44,6 +44,7 @@ pub(crate) const MAY_USE: [(&str, &[&str]); 31] = [
     ("perbuck-mysql", &ROOM),
     ("perbuck-postgres", &ROOM),
     ("perbuck-sqlite", &ROOM),
+    ("perbuck-duckdb", &ROOM),
     ("perbuck-tikv", &TIKV),
     ("perbuck-workloads", &WORKLOADS),
     (
@@ -64,6 +65,7 @@ pub(crate) const MAY_USE: [(&str, &[&str]); 31] = [
             "perbuck-mysql",
             "perbuck-postgres",
             "perbuck-sqlite",
+            "perbuck-duckdb",
             "perbuck-tikv",
             "perbuck-workloads",
         ],

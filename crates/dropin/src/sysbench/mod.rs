@@ -122,7 +122,7 @@ fn asked(given: &Given) -> Option<String> {
 /// The option and the variable of the database's own client that hold a password.
 fn password_names(given: &Given) -> Result<Option<(&'static str, &'static str)>, Refused> {
     Ok(match target::scheme(given)? {
-        "sqlite" => None,
+        "sqlite" | "duckdb" => None,
         "mysql" | "tidb" => Some(("mysql-password", "MYSQL_PWD")),
         _ => Some(("pgsql-password", "PGPASSWORD")),
     })

@@ -100,7 +100,7 @@ const LOG: &[Spec] = &[
 ];
 
 const DATABASE: &[Spec] = &[
-    done("db-driver", Text, "mysql", "which database {mysql,mariadb,tidb,pgsql,cockroach,yugabyte,sqlite}"),
+    done("db-driver", Text, "mysql", "which database {mysql,mariadb,tidb,pgsql,cockroach,yugabyte,sqlite,duckdb}"),
     done("db-ps-mode", Text, "auto", "statements prepared on the server, or sent as text {auto,disable}"),
     ignored("db-debug", Switch, "off", "nothing to do: --statement-latency prints the time of every kind of statement"),
 ];
@@ -145,6 +145,13 @@ const SQLITE: &[Spec] = &[done(
     "the database file, with settings after a question mark as in docs/targets.md (sbtest.db?synchronous=OFF)",
 )];
 
+const DUCKDB: &[Spec] = &[done(
+    "duckdb-db",
+    Text,
+    "sbtest.duckdb",
+    "the database file, with settings after a question mark as in docs/targets.md (sbtest.duckdb?threads=2)",
+)];
+
 const OWN: &[Spec] = &[
     done(
         "compat",
@@ -165,7 +172,7 @@ const OWN: &[Spec] = &[
 ];
 
 /// All groups, in the order of the help.
-pub(super) const GROUPS: [Group<Kind>; 8] = [
+pub(super) const GROUPS: [Group<Kind>; 9] = [
     Group { title: "General options:", options: GENERAL },
     Group { title: "Pseudo-Random Numbers Generator options:", options: RANDOM },
     Group { title: "Log options:", options: LOG },
@@ -173,6 +180,7 @@ pub(super) const GROUPS: [Group<Kind>; 8] = [
     Group { title: "mysql options:", options: MYSQL },
     Group { title: "pgsql options:", options: PGSQL },
     Group { title: "sqlite options:", options: SQLITE },
+    Group { title: "duckdb options:", options: DUCKDB },
     Group { title: "perbuck's own options:", options: OWN },
 ];
 

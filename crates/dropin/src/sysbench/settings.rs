@@ -188,7 +188,7 @@ fn tolerance(scheme: &str, ignored: &Ignored) -> Tolerance {
             let losses = codes.iter().any(|n| matches!(n, 2006 | 2011 | 2013 | 2055));
             Tolerance::Listed { codes: codes.iter().map(|n| format!("mysql {n}")).collect(), retries: false, losses }
         }
-        ("mysql" | "tidb" | "sqlite", _) => retries(Vec::new()),
+        ("mysql" | "tidb" | "sqlite" | "duckdb", _) => retries(Vec::new()),
         _ => retries(vec!["sqlstate 23505".to_owned()]),
     }
 }

@@ -14,8 +14,9 @@ pub(super) fn scheme(given: &Given) -> Result<&'static str, Refused> {
         "tidb" => Ok("tidb"),
         "pgsql" | "postgres" | "postgresql" => Ok("postgres"),
         "sqlite" | "sqlite3" => Ok("sqlite"),
+        "duckdb" => Ok("duckdb"),
         other => postgres_compatible(other).ok_or_else(|| {
-            let help = "use mysql, mariadb, tidb, pgsql, cockroach, yugabyte or sqlite";
+            let help = "use mysql, mariadb, tidb, pgsql, cockroach, yugabyte, sqlite or duckdb";
             Refused::fatal(format!("invalid database driver name: '{other}'"), help)
         }),
     }
@@ -24,6 +25,7 @@ pub(super) fn scheme(given: &Given) -> Result<&'static str, Refused> {
 pub(super) fn target(given: &Given, as_text: bool) -> Result<AnyTarget, Refused> {
     match scheme(given)? {
         "sqlite" => parsed(&format!("sqlite:{}", text(given, "sqlite-db"))),
+        "duckdb" => parsed(&format!("duckdb:{}", text(given, "duckdb-db"))),
         scheme @ ("mysql" | "tidb") => mysql(given, scheme, as_text),
         scheme => pgsql(given, scheme, as_text),
     }
@@ -110,6 +112,7 @@ mod tests {
         assert_eq!(address(&ca), "mysql://sbtest@localhost:3306/sbtest?tls=verify-ca&ca=ca.pem");
         assert!(address(&["--mysql-ssl=VERIFY_IDENTITY"]).ends_with("tls=verify-identity"));
         assert_eq!(address(&["--db-driver=sqlite"]), "sqlite:sbtest.db");
+        assert_eq!(address(&["--db-driver=duckdb", "--duckdb-db=a.duckdb?threads=1"]), "duckdb:a.duckdb?threads=1");
         assert_eq!(address(&["--db-driver=sqlite", "--sqlite-db=a.db?synchronous=OFF"]), "sqlite:a.db?synchronous=OFF");
         let pg = address(&["--db-driver=pgsql", "--pgsql-host=a,b"]);
         assert!(pg.contains("sbtest@a:5432,b:5432/sbtest"), "{pg}");

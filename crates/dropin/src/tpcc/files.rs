@@ -48,7 +48,7 @@ pub(super) fn asked(given: &Given) -> Result<bool, Refused> {
 pub(super) fn write(given: &Given, settings: &Settings, options: &Options, run: &Run<'_>) -> Result<(), End> {
     let (Some(server), Some(words)) = (run.target.server(), run.target.dialect().csv()) else {
         let help = "name the database for the files with -d mysql or -d postgres, and --db";
-        return Err(Refused::usage("--output-type: SQLite and TiKV cannot import CSV files", help).into());
+        return Err(Refused::usage("--output-type: there are no CSV files for SQLite, DuckDB and TiKV", help).into());
     };
     let database = server.database.as_str();
     let study = run.series.study(&[], 1);

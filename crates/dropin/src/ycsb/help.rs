@@ -12,7 +12,7 @@ Usage:
   perbuck ycsb run  DATABASE [-P FILE]... [-p NAME=VALUE]... [OPTIONS]
 
 Databases:
-  mysql, mariadb, tidb, postgres, cockroach, yugabyte, sqlite, tikv
+  mysql, mariadb, tidb, postgres, cockroach, yugabyte, sqlite, duckdb, tikv
 
 Passwords are best put into PERBUCK_YCSB_PASSWORD, MYSQL_PWD or PGPASSWORD, or into a file for --password-file.
 ";

@@ -28,7 +28,7 @@ pub(super) const CLIENT: [(&str, &str, &str); 13] = [
     ("seed", "", "as --seed"),
 ];
 
-pub(super) const DATABASES: [(&str, &str, &str); 30] = [
+pub(super) const DATABASES: [(&str, &str, &str); 31] = [
     ("mysql.host", "127.0.0.1", "host of MySQL, MariaDB or TiDB"),
     ("mysql.port", "3306", "its port (tidb: 4000)"),
     ("mysql.user", "root", "its user"),
@@ -46,6 +46,7 @@ pub(super) const DATABASES: [(&str, &str, &str); 30] = [
     ("pg.sslrootcert", "", "file of certificate authorities"),
     ("sqlite.db", "/tmp/sqlite.db", "the file"),
     ("sqlite.journalmode", "WAL", "its journal_mode"),
+    ("duckdb.db", "/tmp/bench.duckdb", "the file"),
     ("tikv.pd", "127.0.0.1:2379", "the members of TiKV's PD, with commas between them"),
     ("tikv.type", "raw", "raw or txn"),
     ("tikv.conncount", "1", "connections to each store that a load thread opens (go-ycsb: 128 in all)"),

@@ -12,7 +12,7 @@ use crate::refused::Refused;
 use crate::secret::PasswordSources;
 use crate::target::{as_the_program, default_port, parsed, port, postgres_compatible, servers, sslmode, tls_options};
 
-const SUPPORTED: &str = "use mysql, mariadb, tidb, postgres, cockroach, yugabyte, sqlite or tikv";
+const SUPPORTED: &str = "use mysql, mariadb, tidb, postgres, cockroach, yugabyte, sqlite, duckdb or tikv";
 /// Other databases of go-ycsb.
 const OTHERS: &str = "\
     aerospike badger foundationdb rocksdb spanner pegasus cassandra scylla mongodb redis boltdb minio elastic etcd \
@@ -29,6 +29,7 @@ impl Database {
             "tidb" => Ok(Self("tidb")),
             "postgres" | "postgresql" | "pg" => Ok(Self("postgres")),
             "sqlite" | "sqlite3" => Ok(Self("sqlite")),
+            "duckdb" => Ok(Self("duckdb")),
             "tikv" => Ok(Self("tikv")),
             "jdbc" => Err(Refused::usage("jdbc names no database", SUPPORTED)),
             other if is_in(OTHERS, other) => {
@@ -36,7 +37,8 @@ impl Database {
                 Err(Refused::usage(message, SUPPORTED))
             }
             other => postgres_compatible(other).map(Self).ok_or_else(|| {
-                let near = nearest(other, ["mysql", "mariadb", "tidb", "postgres", "cockroach", "yugabyte", "sqlite", "tikv"]);
+                let known = ["mysql", "mariadb", "tidb", "postgres", "cockroach", "yugabyte", "sqlite", "duckdb", "tikv"];
+                let near = nearest(other, known);
                 let help = near.map_or_else(|| SUPPORTED.to_owned(), |n| format!("did you mean {n}?"));
                 Refused::usage(format!("{other} is not registered"), help)
             }),
@@ -46,7 +48,7 @@ impl Database {
     /// The property of the password and the variable of the database's own client.
     fn password_names(self) -> Option<(&'static str, &'static str)> {
         match self.0 {
-            "sqlite" | "tikv" => None,
+            "sqlite" | "duckdb" | "tikv" => None,
             "mysql" | "tidb" => Some(("mysql.password", "MYSQL_PWD")),
             _ => Some(("pg.password", "PGPASSWORD")),
         }
@@ -72,6 +74,7 @@ impl Database {
         match self.0 {
             "mysql" | "tidb" => self.mysql(properties),
             "tikv" => super::tikv::target(properties),
+            "duckdb" => parsed(&format!("duckdb:{}", properties.text("duckdb.db"))),
             "sqlite" => {
                 let (file, mode) = (properties.text("sqlite.db"), properties.text("sqlite.journalmode"));
                 let options =
@@ -154,6 +157,7 @@ mod tests {
         assert_eq!(good("cdb", &["-p", "pg.port=9"]), "cockroach://root@127.0.0.1:9/test?tls=disabled");
         assert_eq!(good("yugabyte", &["-p", "pg.user=me"]), "yugabyte://me@127.0.0.1:5433/test?tls=disabled");
         assert_eq!(good("sqlite", &["-p", "sqlite.db=a.db"]), "sqlite:a.db");
+        assert_eq!(good("duckdb", &["-p", "duckdb.db=a.duckdb?threads=1"]), "duckdb:a.duckdb?threads=1");
         assert_eq!(
             good("sqlite", &["-p", "sqlite.db=a.db", "-p", "sqlite.journalmode=delete"]),
             "sqlite:a.db?journal_mode=DELETE"

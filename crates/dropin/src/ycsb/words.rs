@@ -154,7 +154,7 @@ impl Given {
 
     /// What is done, and the name of the database.
     pub(super) fn order(&self) -> Result<(Order, &str), Refused> {
-        let usage = "write perbuck ycsb load or perbuck ycsb run, and then the database: mysql, mariadb, tidb, postgres, cockroach, yugabyte, sqlite or tikv";
+        let usage = "write perbuck ycsb load or perbuck ycsb run, and then the database: mysql, mariadb, tidb, postgres, cockroach, yugabyte, sqlite, duckdb or tikv";
         let order = match self.words.first().map(String::as_str) {
             Some("load") => Order::Load,
             Some("run") => Order::Run,

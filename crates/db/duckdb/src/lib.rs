@@ -1,0 +1,127 @@
+//! DuckDB, by its library, which is opened at run time: a target that needs no server, and the one with columns in place of rows.
+//!
+//! - perbuck is neither linked with DuckDB nor built from it. The library is that of the target's address, of the environment, or of
+//!   the system's loader; see [`library`].
+//! - Calls block their thread, so each session has a thread of its own ([`Driver::blocking`]). DuckDB has further threads, which work on
+//!   large statements.
+//! - One process opens a file, once; sessions are connections of it; see [`database`].
+//! - Transactions have snapshot isolation. One that changes a row that another has changed since it began is refused at once (`Retry`):
+//!   no transaction waits for a lock, so a retry comes at once, too.
+//! - A statement is planned when it is prepared, and again where a parameter is of another type than it was planned for.
+//! - Rows are loaded by the appender, in batches of columns.
+
+mod cells;
+mod database;
+mod dialect;
+mod errors;
+mod facts;
+mod ffi;
+mod insert;
+mod library;
+mod load;
+mod preflight;
+mod session;
+mod size;
+mod target;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use perbuck_database::address::TargetProblem;
+use perbuck_database::secret::Secret;
+use perbuck_database::{Database, Dialect, Wishes};
+use perbuck_load::driver::{DataSize, Driver, SessionId, TargetFacts};
+use perbuck_load::error::DriverError;
+use perbuck_load::preflight::HostFacts;
+
+pub use dialect::DuckdbDialect;
+pub use library::VARIABLE;
+pub use session::DuckdbSession;
+pub use target::DuckdbTarget;
+
+/// The registration of DuckDB.
+#[derive(Debug)]
+pub struct Duckdb;
+
+impl Database for Duckdb {
+    type Target = DuckdbTarget;
+    type Driver = DuckdbDriver;
+
+    const SCHEMES: &'static [&'static str] = &["duckdb:"];
+    const FORM: &'static str = "duckdb:FILE";
+
+    fn parse(scheme: &str, rest: &str) -> Option<Result<DuckdbTarget, TargetProblem>> {
+        (scheme == "duckdb").then(|| DuckdbTarget::parse(rest))
+    }
+
+    fn dialect() -> &'static dyn Dialect {
+        &DuckdbDialect
+    }
+
+    fn driver(target: &DuckdbTarget, _password: &Secret, _wishes: &Wishes) -> Result<DuckdbDriver, DriverError> {
+        Ok(DuckdbDriver::new(target.clone()))
+    }
+}
+
+/// Opens sessions on one database file.
+#[derive(Debug)]
+pub struct DuckdbDriver {
+    target: DuckdbTarget,
+    path: Arc<Path>,
+}
+
+impl DuckdbDriver {
+    /// A driver for the file of `target`, which is opened, or made, by the first session.
+    pub fn new(target: DuckdbTarget) -> Self {
+        let path = Arc::from(target.path.as_path());
+        Self { target, path }
+    }
+
+    fn session(&self) -> Result<DuckdbSession, DriverError> {
+        let library = library::of(&self.target)?;
+        Ok(DuckdbSession::new(database::connect(library, &self.target)?, Arc::clone(&self.path)))
+    }
+}
+
+impl Drop for DuckdbDriver {
+    fn drop(&mut self) {
+        database::close_idle(&self.target);
+    }
+}
+
+impl Driver for DuckdbDriver {
+    type Session = DuckdbSession;
+
+    fn blocking(&self) -> bool {
+        true
+    }
+
+    /// DuckDB makes one index with all its threads, and refuses two changes of one table.
+    fn finish_sessions(&self) -> u32 {
+        1
+    }
+
+    async fn connect(&self, _id: SessionId) -> Result<DuckdbSession, DriverError> {
+        self.session()
+    }
+
+    async fn preflight(&self, _host: u32) -> Result<HostFacts, DriverError> {
+        preflight::preflight(&self.target, || self.session())
+    }
+
+    async fn facts(&self) -> Result<TargetFacts, DriverError> {
+        facts::facts(&mut self.session()?).await
+    }
+
+    async fn data_size(&self, tables: &[String]) -> Result<DataSize, DriverError> {
+        size::data_size(&mut self.session()?, tables, &self.path).await
+    }
+
+    /// None: DuckDB counts nothing that outlives a statement.
+    async fn counters(&self) -> Result<BTreeMap<String, i64>, DriverError> {
+        Ok(BTreeMap::new())
+    }
+}
