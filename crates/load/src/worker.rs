@@ -68,7 +68,7 @@ pub(crate) fn drive<D: Driver, W: Workload>(
                 }
             };
             if common.ends {
-                let Some(at) = task.await_turn(&mut terminal, sequence).await else { break };
+                let Some(at) = task.await_next(&mut terminal, sequence).await else { break };
                 (intended_ns, started_ns) = (at, at);
             }
             let mut operation = Operation { sequence, rng: task.stream(sequence, 0) };
@@ -148,7 +148,7 @@ impl<D: Driver, W: Workload> TerminalTask<D, W> {
     }
 
     /// Waits until a terminal with a last transaction may start the next one; `None` where it has none, or the window closed first.
-    async fn await_turn(&self, terminal: &mut W::Terminal, sequence: u64) -> Option<i64> {
+    async fn await_next(&self, terminal: &mut W::Terminal, sequence: u64) -> Option<i64> {
         let common = &self.common;
         self.idle(timeout_at(common.window.moment(common.window.length_ns), terminal.may_start(sequence)))
             .await

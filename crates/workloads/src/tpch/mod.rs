@@ -2,7 +2,7 @@
 //!
 //! A trial is the power test and after it the throughput test: [`Tpch`] runs both, and the metric is made of both (5.4). [`TpchData`] makes the data
 //! of dbgen. What other implementations get wrong and this one keeps: an answer is compared with the right one, and a wrong one is a
-//! failed query; every query belongs to the geometric mean; Q11's fraction follows the scale; parameters are drawn anew for each stream.
+//! failed query; every query belongs to the geometric mean; Q11's fraction follows the scale; each stream draws its own parameters.
 //!
 //! What differs from an audited run, on purpose: no tests of ACID properties, and sizes below 1.
 
