@@ -226,8 +226,8 @@ pub struct TableSpec {
     pub statistics: Option<String>,
     /// Rows after the load; `None` where the number is random by the specification.
     pub rows: Option<u64>,
-    /// Whether that number comes from the seed, so that another program loads another one for the same size.
-    pub rows_by_seed: bool,
+    /// Whether right data of the same size may have another number: it comes from the seed, or a run changes it.
+    pub rows_vary: bool,
     /// Whether the server would number rows that come without a key (AUTO_INCREMENT): see
     /// [`crate::driver::Session::numbers_one_at_a_time`].
     pub numbered: bool,

@@ -97,10 +97,7 @@ fn plan(kind: &str, words: &str) -> Plan {
 fn of(dataset: &impl Dataset, workload: &impl Workload) -> Vec<String> {
     let mut all = vec![format!("{} parts, grows: {}, {:?}", dataset.parts(), dataset.grows(), dataset.parameters())];
     for table in dataset.tables() {
-        all.push(format!(
-            "{} {:?} {:?} {} {}",
-            table.bulk.name, table.bulk.columns, table.rows, table.rows_by_seed, table.numbered
-        ));
+        all.push(format!("{} {:?} {:?} {} {}", table.bulk.name, table.bulk.columns, table.rows, table.rows_vary, table.numbered));
         all.extend([table.create, table.after_load].concat());
         all.extend(table.statistics);
     }

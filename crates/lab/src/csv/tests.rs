@@ -43,7 +43,7 @@ impl Dataset for Pairs {
             after_load: vec![format!("CREATE INDEX i ON {name} (n)")],
             statistics: Some(format!("ANALYZE TABLE {name}")),
             rows: self.rows,
-            rows_by_seed: false,
+            rows_vary: false,
             numbered: false,
         };
         vec![table("one"), table("two")]

@@ -91,7 +91,7 @@ impl Dataset for Toy {
             after_load: Vec::new(),
             statistics: None,
             rows: Some(self.rows.into()),
-            rows_by_seed: false,
+            rows_vary: false,
             numbered: false,
         }]
     }

@@ -56,7 +56,7 @@ impl Dataset for Numbers {
             after_load: vec![format!("CREATE INDEX ON {name}")],
             statistics: Some(format!("ANALYZE {name}")),
             rows,
-            rows_by_seed: false,
+            rows_vary: false,
             numbered: name == "low",
         };
         vec![table("low"), table("high")]

@@ -100,7 +100,7 @@ impl Dataset for SysbenchData {
                 _ => self.dialect.statistics(&format!("sbtest{n}")),
             },
             rows: Some(u64::from(self.options.rows_per_table())),
-            rows_by_seed: false,
+            rows_vary: false,
             numbered: self.options.auto_inc,
         };
         (1..=self.options.table_count()).map(table).collect()

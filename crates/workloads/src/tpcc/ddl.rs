@@ -16,7 +16,7 @@ pub(super) fn tables(dialect: &'static dyn Dialect, options: &Options, rows: [u6
         statistics: dialect.statistics(table.name),
         rows: Some(rows),
         // The number of lines of an order is random (4.3.3.1).
-        rows_by_seed: table.name == "order_line",
+        rows_vary: table.name == "order_line",
         numbered: table.key.is_empty() && options.history_key,
     };
     TABLES.iter().zip(rows).map(spec).collect()

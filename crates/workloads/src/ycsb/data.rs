@@ -139,7 +139,7 @@ impl Dataset for YcsbData {
             after_load: Vec::new(),
             statistics: self.dialect.statistics(&self.options.table),
             rows: Some(self.loaded()),
-            rows_by_seed: false,
+            rows_vary: false,
             numbered: false,
         }]
     }
