@@ -148,6 +148,11 @@ fn a_query_over_its_limit_has_failed_and_an_interrupted_refresh_is_said() {
 #[test]
 fn what_streams_do_not_have_is_refused() {
     let desk = Desk::new();
+    desk.write("s.toml", &study("sqlite:h.db", SMALL, "trials = 1"));
+    let refused = desk.perbuck(&["capacity", "s.toml", "--percentile", "99", "--at-most", "20ms"]);
+    assert!(refused.code == Some(2) && refused.err.contains("has no rate that could be searched"), "{refused:#?}");
+    let refused = desk.perbuck(&["run", "s.toml", "--driver", "sim"]);
+    assert!(refused.code == Some(2), "{refused:#?}");
     for (workload, sweep, said) in [
         (format!("{SMALL}\nduration = \"1s\""), "trials = 1", "ends with the last of them"),
         (format!("{SMALL}\nconnections = [2]"), "trials = 1", "ends with the last of them"),

@@ -136,6 +136,12 @@ fn chosen(mut inputs: Inputs, request: &CapacityRequest) -> Result<Inputs, LabEr
     known(file, "contender", &request.contenders, &contenders)?;
     known(file, "workload", &request.workloads, &workloads)?;
     let wanted = |names: &[String], name: &String| names.is_empty() || names.contains(name);
+    let study = &inputs.study;
+    let mut searched = study.workloads.iter().filter(|w| wanted(&request.workloads, &w.name));
+    if let Some(w) = searched.find(|w| study.sweep_of(&w.name).of_streams) {
+        let message = format!("{file}: `{}` runs streams to their end, so it has no rate that could be searched", w.name);
+        return Err(LabError::usage(message, "name other workloads with --workload"));
+    }
     let deployed = inputs.study.contenders.iter().any(|c| c.deploy.is_some());
     let help = stage::no_target_help(deployed);
     let (mut kept, mut targets) = (Vec::new(), Vec::new());

@@ -71,9 +71,12 @@ fn its_parameters_and_metrics_are_checked_like_those_of_others() {
         ("metric = \"tpmc\"", "workload `reads` has no new-order transactions, so it has no tpmC"),
         (
             "metric = \"best\"",
-            "use one of \\\"tps\\\", \\\"qps\\\", \\\"good_per_minute\\\", \\\"rows\\\", \\\"tpmc\\\", \\\"relative\\\"",
+            "use one of \\\"tps\\\", \\\"qps\\\", \\\"good_per_minute\\\", \\\"rows\\\", \\\"tpmc\\\", \\\"qphh\\\", \\\"qph_read\\\", \\\"relative\\\"",
         ),
-        ("metric = \"relative\"", "use \\\"tps\\\", \\\"qps\\\", \\\"good_per_minute\\\", \\\"rows\\\" or \\\"tpmc\\\""),
+        (
+            "metric = \"relative\"",
+            "use \\\"tps\\\", \\\"qps\\\", \\\"good_per_minute\\\", \\\"rows\\\", \\\"tpmc\\\", \\\"qphh\\\" or \\\"qph_read\\\"",
+        ),
     ] {
         let problem = open(folder.path(), workload).err().unwrap();
         assert!(problem.contains(expected), "{workload}: {problem}");
