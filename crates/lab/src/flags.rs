@@ -28,9 +28,9 @@ const MUCH_OLDER: u64 = 2;
 const KEEPS_UP: f64 = 0.99;
 /// Work of other clients, as a share of what the server executed, from which on a trial is flagged.
 const FOREIGN: f64 = 0.01;
-/// Work of other clients that any server has, and that is a large share of a small trial: so much, and so much more each second.
-/// Monitoring asks a few questions every few seconds, and autovacuum has its own transactions.
-const FOREIGN_AT_LEAST: (u64, u64) = (100, 1);
+/// Work that looks like other clients', and that is a large share of a small trial: so much, so much more each second (monitoring and
+/// autovacuum), and for each query of a stream (PostgreSQL counts each parallel worker, by default at most so many, as a transaction).
+const FOREIGN_AT_LEAST: (u64, u64, u64) = (100, 1, 8);
 
 /// Segments sent again, as a share of all, beyond which a network loses packets: a healthy one stays far below. Each costs its
 /// connection 200 ms or more, so few of them take much throughput.
@@ -136,11 +136,11 @@ pub(crate) fn uneven_servers(differences: &BTreeMap<String, i64>) -> Option<Flag
     statements.iter().any(uneven).then_some(Flag::UnevenServers { statements })
 }
 
-/// Work of other clients on the servers, during a trial with load of this length.
-pub(crate) fn foreign_load(work: &ServerWork, load_ns: u64) -> Option<Flag> {
+/// Work of other clients on the servers, during a trial with load of this length, in which streams sent so many queries.
+pub(crate) fn foreign_load(work: &ServerWork, load_ns: u64, of_streams: u64) -> Option<Flag> {
     let (foreign, all, unit) = work.foreign()?;
-    let (once, each_second) = FOREIGN_AT_LEAST;
-    let usual = once + each_second * (load_ns / 1_000_000_000);
+    let (once, each_second, each_query) = FOREIGN_AT_LEAST;
+    let usual = once + each_second * (load_ns / 1_000_000_000) + each_query * of_streams;
     let much = foreign > usual && foreign as f64 > FOREIGN * all as f64;
     much.then(|| Flag::ForeignLoad { foreign, all, unit: unit.to_owned() })
 }
@@ -275,7 +275,7 @@ mod tests {
 
     #[test]
     fn work_of_other_clients_is_flagged_from_one_percent_on_and_not_for_what_every_server_has() {
-        let flag = |all, own| foreign_load(&ServerWork::Statements { all, own }, 20_000_000_000);
+        let flag = |all, own| foreign_load(&ServerWork::Statements { all, own }, 20_000_000_000, 0);
         for (all, own, refused) in
             [(22_690, 8_690, true), (1_000_000, 950_001, false), (1_000_000, 949_999, true), (10_122, 10_000, false)]
         {
@@ -288,7 +288,9 @@ mod tests {
         );
         // Below 1 %, and below what monitoring and autovacuum do in such a time.
         assert_eq!((flag(1_000_000, 990_000), flag(220, 100), flag(100, 130)), (None, None, None));
-        assert_eq!(foreign_load(&ServerWork::unknown("no right"), 1), None);
+        assert_eq!(foreign_load(&ServerWork::unknown("no right"), 1, 0), None);
+        let streams = |all| foreign_load(&ServerWork::Transactions { all, own: 220 }, 60_000_000_000, 66);
+        assert!(streams(510).is_none() && streams(1_500).is_some());
     }
 
     fn waiting(ns: u64, count: u64) -> HistogramRecord {

@@ -199,7 +199,7 @@ pub fn run_watched(
     let mut flags = flags::of((&spec, applied_by(&agents)), &outcome.measured, &health)?;
     // A number of transactions may have ended it long before its longest time.
     let load_ns = spec.warmup_ns + outcome.measured.window_ns;
-    flags.extend(flags::foreign_load(&work, load_ns));
+    flags.extend(flags::foreign_load(&work, load_ns, queries_of_streams(&spec, &outcome)));
     let (of_machine, emulator) = of_client(std::mem::take(&mut sampler.flags), context.host, &agents);
     flags.extend(beside_the_engine(as_text, of_machine, away.or(uncounted), emulator));
     let functional = facts.functional.clone().map(|why| Flag::FunctionalServer { why });
@@ -212,7 +212,7 @@ pub fn run_watched(
     let (observed, build) = (task.stage.observed(&facts, context.host), task.stage.has_build(&facts)?);
     let of_target = target_record(task.stage, &facts, changes, (before, of_server));
     let target = TargetRecord { work: Some(work), observed, build, metrics, ..of_target };
-    let mut record = RunRecord {
+    let record = RunRecord {
         schema: RECORD_SCHEMA,
         perbuck: env!("CARGO_PKG_VERSION").to_owned(),
         study: context.study.name.clone(),
@@ -239,9 +239,18 @@ pub fn run_watched(
         imported: None,
         void: None,
     };
+    Ok((says_whether_it_has_a_value(record), details))
+}
+
+/// The queries that streams sent, each of which several processes of a server may run.
+fn queries_of_streams(spec: &TrialSpec, outcome: &TrialOutcome) -> u64 {
+    if spec.streams { outcome.statements_whole_run.select } else { 0 }
+}
+
+fn says_whether_it_has_a_value(mut record: RunRecord) -> RunRecord {
     let no_value = record.lacks(record.workload.metric.metric()).map(|why| Flag::NoValue { why });
     record.flags.extend(no_value);
-    Ok((record, details))
+    record
 }
 
 /// What the server has executed since an earlier reading; `sent` is what agents sent. It counts before the comparison, which finds servers
