@@ -69,7 +69,10 @@ fn trials_are_whole(desk: &Desk, url: &str, orders: &dyn Fn(&str) -> String) {
     assert_eq!(orders("SELECT COUNT(*) FROM orders WHERE o_orderkey % 32 >= 8").trim(), "60");
     let report = desk.good(&["report", "results/s"]);
     let page = desk.read("results/s/report.md");
-    assert!(page.contains("power Q1 ") && page.contains("is not a TPC result"), "{report:#?}");
+    assert!(
+        page.contains("power Q1 ") && page.contains("is not a TPC result") && !page.contains("without a stall"),
+        "{report:#?}"
+    );
     desk.good(&["verify", "results/s"]);
     // Right answers are those of fresh data.
     desk.write("v.toml", &desk.read("v.toml").replace("trials = 1", "trials = 2"));
@@ -164,6 +167,8 @@ fn what_streams_do_not_have_is_refused() {
             "trials = 1",
             "not known at scale 0.1",
         ),
+        (SMALL.to_owned(), "duration = \"10s\"", "`sweep.duration` plays no part"),
+        (SMALL.to_owned(), "connections = [4]", "`sweep.connections` plays no part"),
         ("kind = \"sysbench\"\nstreams = [2]".to_owned(), "trials = 1", "are no streams"),
     ] {
         desk.write("s.toml", &study("sqlite:h.db", &workload, sweep));

@@ -9,10 +9,14 @@ use perbuck_core::load_model::Phase;
 use perbuck_core::run_record::{Flag, Health, HistogramRecord, Interval, Measured, OpenLoop, TransactionRecord, WorkerHealth};
 use perbuck_core::steady::{self, Settled, Steadiness};
 use perbuck_core::units::{self, duration_text};
-use perbuck_load::driver::{BY_SERVER, CHANGES, ServerWork};
+use perbuck_load::driver::{BY_SERVER, CHANGES};
 use perbuck_load::trial::TrialSpec;
 
 use crate::error::LabError;
+
+mod foreign;
+
+pub(crate) use foreign::foreign_load;
 
 /// What of its equal share a server may have more or less.
 const UNEVEN: f64 = 0.1;
@@ -26,12 +30,6 @@ const LATE_SHARE: f64 = 0.1;
 const MUCH_OLDER: u64 = 2;
 /// A target that completes less than this share of what is offered does not keep the rate.
 const KEEPS_UP: f64 = 0.99;
-/// Work of other clients, as a share of what the server executed, from which on a trial is flagged.
-const FOREIGN: f64 = 0.01;
-/// Work that looks like other clients', and that is a large share of a small trial: so much, so much more each second (monitoring and
-/// autovacuum), and for each query of a stream (PostgreSQL counts each parallel worker, by default at most so many, as a transaction).
-const FOREIGN_AT_LEAST: (u64, u64, u64) = (100, 1, 8);
-
 /// Segments sent again, as a share of all, beyond which a network loses packets: a healthy one stays far below. Each costs its
 /// connection 200 ms or more, so few of them take much throughput.
 const LOSSY: f64 = 0.001;
@@ -134,15 +132,6 @@ pub(crate) fn uneven_servers(differences: &BTreeMap<String, i64>) -> Option<Flag
     let equal = statements.iter().sum::<u64>() as f64 / statements.len().max(1) as f64;
     let uneven = |n: &u64| (*n as f64 - equal).abs() > UNEVEN * equal;
     statements.iter().any(uneven).then_some(Flag::UnevenServers { statements })
-}
-
-/// Work of other clients on the servers, during a trial with load of this length, in which streams sent so many queries.
-pub(crate) fn foreign_load(work: &ServerWork, load_ns: u64, of_streams: u64) -> Option<Flag> {
-    let (foreign, all, unit) = work.foreign()?;
-    let (once, each_second, each_query) = FOREIGN_AT_LEAST;
-    let usual = once + each_second * (load_ns / 1_000_000_000) + each_query * of_streams;
-    let much = foreign > usual && foreign as f64 > FOREIGN * all as f64;
-    much.then(|| Flag::ForeignLoad { foreign, all, unit: unit.to_owned() })
 }
 
 /// Transactions in flight when the window closed that were due for no more than a hundredth of it: a longer window would hold their
@@ -271,26 +260,6 @@ mod tests {
         assert_eq!((flag(1_000_000, 1_000), flag(10, 4), packet_loss(&Health::default())), (None, None, None));
         assert!(flag(12_000, 300).unwrap().text().contains("300 of 12000 segments again (2.5 %)"));
         assert!(flag(4_000, 5).is_some());
-    }
-
-    #[test]
-    fn work_of_other_clients_is_flagged_from_one_percent_on_and_not_for_what_every_server_has() {
-        let flag = |all, own| foreign_load(&ServerWork::Statements { all, own }, 20_000_000_000, 0);
-        for (all, own, refused) in
-            [(22_690, 8_690, true), (1_000_000, 950_001, false), (1_000_000, 949_999, true), (10_122, 10_000, false)]
-        {
-            let flag = flag(all, own).unwrap();
-            assert_eq!(flag.refused_unless(), refused.then_some("foreign-load"), "{}", flag.text());
-        }
-        assert_eq!(
-            flag(22_690, 8_690).unwrap().text(),
-            "other clients used the server: 14000 of its 22690 statements were theirs (61.7 %)"
-        );
-        // Below 1 %, and below what monitoring and autovacuum do in such a time.
-        assert_eq!((flag(1_000_000, 990_000), flag(220, 100), flag(100, 130)), (None, None, None));
-        assert_eq!(foreign_load(&ServerWork::unknown("no right"), 1, 0), None);
-        let streams = |all| foreign_load(&ServerWork::Transactions { all, own: 220 }, 60_000_000_000, 66);
-        assert!(streams(510).is_none() && streams(1_500).is_some());
     }
 
     fn waiting(ns: u64, count: u64) -> HistogramRecord {

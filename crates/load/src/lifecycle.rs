@@ -152,9 +152,7 @@ pub(crate) async fn run<D: Driver, W: Workload>(
     }
     let open_ns = window.now_ns().clamp(1, window.length_ns.max(1));
     let recorded = finish_recorder(common).into();
-    let (connections, cpu_ns) = (terminals.len() as u32, probe.cpu_ns.get().unwrap_or(0));
-    let whole = cpu_ns as f64 / open_ns as f64;
-    let health = WorkerHealth { connections, cpu_ns, busiest_phase: probe.busiest.get().max(whole) };
+    let health = probe.health(terminals.len() as u32, open_ns);
     let (lag, Segments { sent, retransmitted }) = (probe.lag.take(), probe.segments.get());
     let network = NetworkRecord { segments_sent: sent, segments_retransmitted: retransmitted };
     Ok(WorkerOutcome { recorded, aborted, health, lag, network, terminals, statement_times, began_late_ns, limited })
@@ -215,6 +213,13 @@ impl Probe {
             self.segments.set(tcp::segments());
             self.opened_cpu_ns.set(Some(cpu::thread_cpu_ns()));
         }
+    }
+
+    /// The thread with so many connections, in a window that was open for so long.
+    fn health(&self, connections: u32, open_ns: i64) -> WorkerHealth {
+        let cpu_ns = self.cpu_ns.get().unwrap_or(0);
+        let whole = cpu_ns as f64 / open_ns as f64;
+        WorkerHealth { connections, cpu_ns, busiest_phase: self.busiest.get().max(whole) }
     }
 
     fn close(&self) {

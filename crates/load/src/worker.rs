@@ -51,13 +51,16 @@ pub(crate) fn drive<D: Driver, W: Workload>(
 ) -> impl Future<Output = Result<(), RunError>> {
     async move {
         let common = &*task.common;
-        let mut sequence = 0;
-        let mut tally = Tally { task: &task, totals: TerminalTotals::default() };
+        let (mut sequence, mut tally) = (0, Tally { task: &task, totals: TerminalTotals::default() });
         // The start is given a moment ahead, so that all start together.
         let mut now = task.idle_until(-common.window.warmup_ns).await;
         while task.may_go_on(now) || rarely(|| task.check_host(&mut now, &mut connection)).await {
             let (mut intended_ns, mut started_ns) = match common.pacer.next_start(&common.window, task.index, now) {
-                NextStart::Now => (now, now),
+                NextStart::Now if !common.ends => (now, now),
+                NextStart::Now => match task.await_next(&mut terminal, sequence).await {
+                    Some(at) => (at, at),
+                    None => break,
+                },
                 NextStart::Due(at) => match task.await_arrival(at, now).await {
                     Some(started) => (at, started),
                     None => break,
@@ -67,13 +70,8 @@ pub(crate) fn drive<D: Driver, W: Workload>(
                     continue;
                 }
             };
-            if common.ends {
-                let Some(at) = task.await_next(&mut terminal, sequence).await else { break };
-                (intended_ns, started_ns) = (at, at);
-            }
             let mut operation = Operation { sequence, rng: task.stream(sequence, 0) };
-            let kind = terminal.kind(&operation);
-            let mut pauses = Pauses::default();
+            let (kind, mut pauses) = (terminal.kind(&operation), Pauses::default());
             if common.pauses {
                 pauses = terminal.pauses(&operation);
                 // The first one may be longer, so that terminals do not start in step: it is not counted.
@@ -102,10 +100,8 @@ pub(crate) fn drive<D: Driver, W: Workload>(
             }
             let finished_ns = common.window.now_ns();
             let sample = Sample { kind, outcome, intended_ns, started_ns, finished_ns, statements, facts };
-            common.recorder.borrow_mut().record(sample);
             tally.count(outcome, started_ns, finished_ns);
-            common.limit.ended(outcome != Outcome::Failed, started_ns, finished_ns);
-            task.ended();
+            task.ended(sample);
             now = if connection.is_some() { finished_ns } else { rarely(|| task.reconnect(&mut connection)).await? };
             sequence += 1;
             if pauses.after_ns > 0 {
@@ -156,9 +152,12 @@ impl<D: Driver, W: Workload> TerminalTask<D, W> {
             .then(|| common.window.now_ns())
     }
 
-    /// The arrival has ended, if the load has any.
+    /// Writes a transaction down. Its arrival has ended, if the load has any.
     #[inline]
-    fn ended(&self) {
+    fn ended(&self, sample: Sample) {
+        let Sample { outcome, started_ns, finished_ns, .. } = sample;
+        self.common.recorder.borrow_mut().record(sample);
+        self.common.limit.ended(outcome != Outcome::Failed, started_ns, finished_ns);
         if let Some(taken) = self.common.taken.borrow_mut().get_mut(self.position as usize) {
             *taken = None;
         }

@@ -97,10 +97,9 @@ fn read_root(root: &Section<'_>, kinds: &Kinds) -> Option<Study> {
     let decision = root.table("decision").map_or_else(Decision::default, |s| read_decision(&s));
     let targets = attached::targets(root);
     root.finish();
-    let (client, mut contenders) = with_client(client?, contenders?);
+    let (factors, (client, mut contenders)) = (factors?, with_client(client?, contenders?));
     give_targets(root, targets, &mut contenders);
     complete(root, &mut contenders, control.as_ref(), (imported, published.is_some()));
-    let factors = factors?;
     let mut workloads = at_levels(root, (workloads?, sweep.as_ref()), &factors, &contenders);
     check_claims(root, (&audit, own_claims), measures, (&workloads, &contenders));
     if let Some(measured) = measured {
@@ -115,8 +114,8 @@ fn read_root(root: &Section<'_>, kinds: &Kinds) -> Option<Study> {
     if contenders.is_empty() {
         return None;
     }
-    let (_, name, price, mut sweep, summary) = (schema?, name?, price?, sweep?, summary?);
-    of_streams(&mut sweep, &workloads);
+    let (_, name, price, summary) = (schema?, name?, price?, summary?);
+    let sweep = of_streams(root, sweep?, &workloads);
     let mut study = Study {
         name,
         question,
@@ -196,12 +195,21 @@ fn at_levels(
     multiply(root, factors, written, sweep)
 }
 
-/// Where all workloads are streams, so is the sweep of the study, which says what its points are called.
-fn of_streams(sweep: &mut Sweep, workloads: &[WorkloadSpec]) {
+/// Where all workloads are streams, so is the sweep of the study, which says what its points are called. What it says of others plays no part.
+fn of_streams(root: &Section<'_>, sweep: Sweep, workloads: &[WorkloadSpec]) -> Sweep {
     let own = workloads.iter().map(|w| w.sweep.as_ref().filter(|own| own.of_streams)).collect::<Option<Vec<_>>>();
-    if let Some(first) = own.as_ref().and_then(|own| own.first()) {
-        (sweep.of_streams, sweep.connections) = (true, first.connections.clone());
+    let Some(first) = own.as_ref().and_then(|own| own.first()) else { return sweep };
+    if let Some(s) = root.table("sweep") {
+        for key in ["connections", "warmup", "duration", "events"].into_iter().filter(|key| s.has(key)) {
+            let message = format!("`sweep.{key}` plays no part: all workloads are streams, which end with their last query");
+            s.report(
+                key,
+                message,
+                "leave it out; `streams` says how many streams there are, and `limit` how long a query may take",
+            );
+        }
     }
+    Sweep { of_streams: true, connections: first.connections.clone(), ..sweep }
 }
 
 /// Whether a study asks for no more trials than one may have.

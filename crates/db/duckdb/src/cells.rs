@@ -1,4 +1,4 @@
-//! The values of kept rows: whole numbers and floating numbers as such, decimals and dates as exact text.
+//! The values of rows that are kept: integers and floats as numbers, decimals and dates as exact text.
 
 use perbuck_load::values::Rows;
 
