@@ -131,7 +131,7 @@ impl Planned {
         let order: String = self.blocks().iter().map(|block| format!("  {block}\n")).collect();
         let took = match self.estimated_s.map(|s| clock_text(Duration::try_from_secs_f64(s).unwrap_or(Duration::MAX))) {
             Some(took) => format!("about {took} with loads and checks"),
-            None => "whose time is not known, since a number of transactions alone ends them".to_owned(),
+            None => "whose time is not known, since a number of transactions or the last stream ends them".to_owned(),
         };
         let priced: String =
             self.priced_only.iter().map(|name| format!("{name} has no target and no server: it can only be priced\n")).collect();

@@ -41,10 +41,10 @@ impl Refresher {
         if found != all || !added.is_multiple_of(each) {
             let message = format!(
                 "a refresh of the data was interrupted: ORDERS has {found} rows, of which {added} are of update sets of {each}; scale {} \
-                 has {all} rows. Load the data again: drop the tables, or give the workload `reset = \"per-block\"` in another results folder",
+                 has {all} rows",
                 self.scale.factor()
             );
-            return Err(DriverError::client(ErrorClass::Fatal, "refresh", message));
+            return Err(load_again(message));
         }
         self.set = (added / each) as u32 + 1;
         Ok(())
@@ -55,8 +55,7 @@ impl Refresher {
         if self.set <= refresh::SETS {
             return Ok(());
         }
-        let message = format!("all {} update sets were applied; load the data again: drop the tables", refresh::SETS);
-        Err(DriverError::client(ErrorClass::Fatal, "refresh", message))
+        Err(load_again(format!("all {} update sets were applied to the data", refresh::SETS)))
     }
 
     /// That no update set was applied: right answers are those of fresh data.
@@ -64,12 +63,10 @@ impl Refresher {
         if self.set == 1 {
             return Ok(());
         }
-        let message = format!(
-            "the refresh functions ran {} times on the data, and the answers of validation hold for fresh data. Load them again: drop the \
-             tables, or give the workload a `database` of its own",
-            self.set - 1
-        );
-        Err(DriverError::client(ErrorClass::Fatal, "refresh", message))
+        let times = self.set - 1;
+        Err(load_again(format!(
+            "the refresh functions ran {times} times on the data, and the answers of validation hold for fresh data"
+        )))
     }
 
     /// Leaves out so many update sets.
@@ -117,6 +114,12 @@ impl Refresher {
         (self.set, self.committed) = (self.set + 1, 0);
         Ok([commits, 0, 0, 0])
     }
+}
+
+/// That no trial can run on the data as they are.
+fn load_again(what: String) -> DriverError {
+    let message = format!("{what}; `perbuck prepare --force STUDY` loads them again");
+    DriverError::client(ErrorClass::Fatal, "refresh", message)
 }
 
 /// The cells of several rows, one after the other.

@@ -189,12 +189,10 @@ fn wrong(values: &Substitution, number: usize, difference: &Difference) -> Drive
 
 impl Terminal for TpchTerminal {
     async fn start<S: Session>(&mut self, connection: &mut Connection<S>) -> Result<()> {
-        let changes = self.options.refresh && matches!(self.role, Role::Power | Role::Refresh);
-        let validates = self.options.validation && self.role == Role::Power;
-        if changes || validates {
+        if matches!(self.role, Role::Power | Role::Refresh) {
             self.refresher.find_set(connection).await?;
         }
-        if validates {
+        if self.options.validation && self.role == Role::Power {
             self.refresher.is_fresh()?;
         }
         // The first update set of the trial is that of the power test.
