@@ -150,8 +150,8 @@ fn a_query_over_its_limit_has_failed_and_an_interrupted_refresh_is_said() {
     );
     assert!(refused.err.contains("`perbuck prepare --force STUDY` loads them again"), "{refused:#?}");
     desk.good(&["prepare", "--force", "t.toml"]);
-    let again = desk.good(&["run", "t.toml"]);
-    assert!(again.out.contains("QphH"), "{again:#?}");
+    let reloaded = desk.good(&["run", "t.toml"]);
+    assert!(reloaded.out.contains("QphH"), "{reloaded:#?}");
 }
 
 #[test]

@@ -34,7 +34,7 @@ use factor::{multiply, read_factors};
 use node::read_node;
 use price::read_price;
 use summary::{check_summaries, read_over, read_summary};
-use sweep::{Own, read_own, read_sweep};
+use sweep::{Own, of_streams, read_own, read_sweep};
 
 /// The widest count of anything that a study may ask for; far above every machine, and safe in 32 bits.
 pub(super) const MANY: i64 = 1_000_000;
@@ -193,23 +193,6 @@ fn at_levels(
     unique(root, "workload", written.iter().map(|w| (w.name.as_str(), w.line)));
     factor::check_contenders(root, factors, contenders);
     multiply(root, factors, written, sweep)
-}
-
-/// Where all workloads are streams, so is the sweep of the study, which says what its points are called. What it says of others plays no part.
-fn of_streams(root: &Section<'_>, sweep: Sweep, workloads: &[WorkloadSpec]) -> Sweep {
-    let own = workloads.iter().map(|w| w.sweep.as_ref().filter(|own| own.of_streams)).collect::<Option<Vec<_>>>();
-    let Some(first) = own.as_ref().and_then(|own| own.first()) else { return sweep };
-    if let Some(s) = root.table("sweep") {
-        for key in ["connections", "warmup", "duration", "events"].into_iter().filter(|key| s.has(key)) {
-            let message = format!("`sweep.{key}` plays no part: all workloads are streams, which end with their last query");
-            s.report(
-                key,
-                message,
-                "leave it out; `streams` says how many streams there are, and `limit` how long a query may take",
-            );
-        }
-    }
-    Sweep { of_streams: true, connections: first.connections.clone(), ..sweep }
 }
 
 /// Whether a study asks for no more trials than one may have.

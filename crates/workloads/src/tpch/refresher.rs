@@ -44,7 +44,7 @@ impl Refresher {
                  has {all} rows",
                 self.scale.factor()
             );
-            return Err(load_again(message));
+            return Err(unusable(&message));
         }
         self.set = (added / each) as u32 + 1;
         Ok(())
@@ -55,7 +55,7 @@ impl Refresher {
         if self.set <= refresh::SETS {
             return Ok(());
         }
-        Err(load_again(format!("all {} update sets were applied to the data", refresh::SETS)))
+        Err(unusable(&format!("all {} update sets were applied to the data", refresh::SETS)))
     }
 
     /// That no update set was applied: right answers are those of fresh data.
@@ -64,7 +64,7 @@ impl Refresher {
             return Ok(());
         }
         let times = self.set - 1;
-        Err(load_again(format!(
+        Err(unusable(&format!(
             "the refresh functions ran {times} times on the data, and the answers of validation hold for fresh data"
         )))
     }
@@ -117,7 +117,7 @@ impl Refresher {
 }
 
 /// That no trial can run on the data as they are.
-fn load_again(what: String) -> DriverError {
+fn unusable(what: &str) -> DriverError {
     let message = format!("{what}; `perbuck prepare --force STUDY` loads them again");
     DriverError::client(ErrorClass::Fatal, "refresh", message)
 }

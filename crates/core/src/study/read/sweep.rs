@@ -4,7 +4,7 @@ use std::ops::RangeInclusive;
 
 use crate::arrivals::Arrivals;
 use crate::load_model::{HIGHEST_PER_S, Phase, PhaseLoad};
-use crate::study::{NO_LIMIT_NS, Prewarm, Sweep};
+use crate::study::{NO_LIMIT_NS, Prewarm, Sweep, WorkloadSpec};
 use crate::toml_reader::Section;
 
 use super::{MANY, word};
@@ -171,6 +171,23 @@ impl Own {
             ..sweep.clone()
         })
     }
+}
+
+/// Where all workloads are streams, so is the sweep of the study, which says what its points are called. What it says of others plays no part.
+pub(super) fn of_streams(root: &Section<'_>, sweep: Sweep, workloads: &[WorkloadSpec]) -> Sweep {
+    let own = workloads.iter().map(|w| w.sweep.as_ref().filter(|own| own.of_streams)).collect::<Option<Vec<_>>>();
+    let Some(first) = own.as_ref().and_then(|own| own.first()) else { return sweep };
+    if let Some(s) = root.table("sweep") {
+        for key in ["connections", "warmup", "duration", "events"].into_iter().filter(|key| s.has(key)) {
+            let message = format!("`sweep.{key}` plays no part: all workloads are streams, which end with their last query");
+            s.report(
+                key,
+                message,
+                "leave it out; `streams` says how many streams there are, and `limit` how long a query may take",
+            );
+        }
+    }
+    Sweep { of_streams: true, connections: first.connections.clone(), ..sweep }
 }
 
 /// A list of counts: ascending, no doubles, not empty.
