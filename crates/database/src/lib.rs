@@ -13,6 +13,7 @@
 pub mod address;
 pub mod bulk;
 pub mod dialect;
+pub mod file;
 pub mod fingerprint;
 pub mod registry;
 pub mod secret;

@@ -19,7 +19,6 @@ mod ffi;
 mod insert;
 mod library;
 mod load;
-mod preflight;
 mod session;
 mod size;
 mod target;
@@ -32,7 +31,7 @@ use std::sync::Arc;
 
 use perbuck_database::address::TargetProblem;
 use perbuck_database::secret::Secret;
-use perbuck_database::{Database, Dialect, Wishes};
+use perbuck_database::{Database, Dialect, Wishes, file};
 use perbuck_load::driver::{DataSize, Driver, SessionId, TargetFacts};
 use perbuck_load::error::DriverError;
 use perbuck_load::preflight::HostFacts;
@@ -109,7 +108,8 @@ impl Driver for DuckdbDriver {
     }
 
     async fn preflight(&self, _host: u32) -> Result<HostFacts, DriverError> {
-        preflight::preflight(&self.target, || self.session())
+        let version = format!("DuckDB {}", library::of(&self.target)?.version());
+        file::preflight(&self.target.path, version, || self.session().map(drop))
     }
 
     async fn facts(&self) -> Result<TargetFacts, DriverError> {

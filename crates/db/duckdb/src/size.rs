@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use perbuck_database::file;
 use perbuck_load::driver::{DataSize, Session};
 use perbuck_load::error::{DriverError, ErrorClass};
 use perbuck_load::values::Rows;
@@ -33,8 +34,6 @@ pub(crate) async fn data_size(session: &mut DuckdbSession, tables: &[String], pa
         session.query(&sql, &mut rows).await?;
         blocks += rows.int(0, 0)?.max(0).unsigned_abs();
     }
-    let mut log = path.as_os_str().to_owned();
-    log.push(".wal");
-    let files = [path, Path::new(&log)].map(|file| std::fs::metadata(file).map_or(0, |file| file.len()));
-    Ok(DataSize { tables_bytes: Some(blocks * block_bytes), indexes_bytes: None, store_bytes: Some(files.iter().sum()) })
+    let store_bytes = Some(file::bytes(path, ".wal"));
+    Ok(DataSize { tables_bytes: Some(blocks * block_bytes), indexes_bytes: None, store_bytes })
 }

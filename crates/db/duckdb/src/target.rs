@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use perbuck_database::address::{TargetProblem, options_of, percent_decode, percent_encode, problem, with_options};
 use perbuck_database::registry::PER_THREAD;
-use perbuck_database::{Dialect, Target};
+use perbuck_database::{Dialect, Target, file};
 
 use crate::dialect::DuckdbDialect;
 
@@ -101,7 +101,7 @@ impl Target for DuckdbTarget {
     }
 
     fn lease_file(&self) -> Option<PathBuf> {
-        Some(self.path.with_added_extension("perbuck-lease"))
+        Some(file::lease(&self.path))
     }
 
     fn scheme(&self) -> &'static str {
@@ -118,9 +118,7 @@ impl Target for DuckdbTarget {
 
     /// A file beside it: `a.duckdb` becomes `a-name.duckdb`.
     fn with_database(&self, name: &str) -> Box<dyn Target> {
-        let stem = self.path.file_stem().unwrap_or_default().to_string_lossy();
-        let extension = self.path.extension().map(|e| format!(".{}", e.to_string_lossy())).unwrap_or_default();
-        Box::new(Self { path: self.path.with_file_name(format!("{stem}-{name}{extension}")), ..self.clone() })
+        Box::new(Self { path: file::beside(&self.path, name), ..self.clone() })
     }
 
     fn copied(&self) -> Box<dyn Target> {
@@ -128,7 +126,7 @@ impl Target for DuckdbTarget {
     }
 
     fn label(&self) -> String {
-        self.path.file_stem().unwrap_or_default().to_string_lossy().into_owned()
+        file::stem(&self.path)
     }
 
     /// The file and its log, which all connections share; each of these has a thread of its own.

@@ -11,7 +11,6 @@
 
 mod dialect;
 mod errors;
-mod preflight;
 mod session;
 mod settings;
 mod size;
@@ -25,11 +24,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use perbuck_database::address::TargetProblem;
 use perbuck_database::secret::Secret;
-use perbuck_database::{Database, Dialect, Wishes};
+use perbuck_database::{Database, Dialect, Wishes, file};
 use perbuck_load::driver::{DataSize, Driver, SessionId, TargetFacts};
 use perbuck_load::error::{DriverError, ErrorClass};
 use perbuck_load::preflight::HostFacts;
 use rusqlite::Connection;
+
+use errors::driver_error;
 
 pub use dialect::SqliteDialect;
 pub use session::SqliteSession;
@@ -108,17 +109,19 @@ impl Driver for SqliteDriver {
     }
 
     async fn preflight(&self, _host: u32) -> Result<HostFacts, DriverError> {
-        preflight::preflight(self)
+        file::preflight(&self.path, format!("SQLite {}", rusqlite::version()), || {
+            settings::facts(&self.open()?).map_err(|e| driver_error(&e, &self.path)).map(drop)
+        })
     }
 
     async fn facts(&self) -> Result<TargetFacts, DriverError> {
         let connection = self.open()?;
-        settings::facts(&connection).map_err(|e| errors::driver_error(&e, &self.path))
+        settings::facts(&connection).map_err(|e| driver_error(&e, &self.path))
     }
 
     async fn data_size(&self, tables: &[String]) -> Result<DataSize, DriverError> {
         let connection = self.open()?;
-        size::data_size(&connection, tables, &self.path).map_err(|e| errors::driver_error(&e, &self.path))
+        size::data_size(&connection, tables, &self.path).map_err(|e| driver_error(&e, &self.path))
     }
 
     /// None: the library counts nothing that outlives a connection.

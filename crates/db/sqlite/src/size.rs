@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use perbuck_database::file;
 use perbuck_load::driver::DataSize;
 use rusqlite::{Connection, OptionalExtension};
 
@@ -19,9 +20,6 @@ pub(crate) fn data_size(connection: &Connection, tables: &[String], path: &Path)
         let sum = if kind == "table" { &mut size.tables_bytes } else { &mut size.indexes_bytes };
         *sum = sum.map(|sum| sum + bytes.unwrap_or(0).unsigned_abs());
     }
-    let mut log = path.as_os_str().to_owned();
-    log.push("-wal");
-    let files = [path, Path::new(&log)].map(|file| std::fs::metadata(file).map_or(0, |file| file.len()));
-    size.store_bytes = Some(files.iter().sum());
+    size.store_bytes = Some(file::bytes(path, "-wal"));
     Ok(size)
 }

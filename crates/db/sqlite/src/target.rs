@@ -7,7 +7,7 @@ use perbuck_database::address::{
 };
 
 use perbuck_database::registry::PER_THREAD;
-use perbuck_database::{Dialect, Target};
+use perbuck_database::{Dialect, Target, file};
 
 use crate::dialect::SqliteDialect;
 
@@ -70,7 +70,7 @@ impl Target for SqliteTarget {
     }
 
     fn lease_file(&self) -> Option<PathBuf> {
-        Some(self.path.with_added_extension("perbuck-lease"))
+        Some(file::lease(&self.path))
     }
 
     fn scheme(&self) -> &'static str {
@@ -90,9 +90,7 @@ impl Target for SqliteTarget {
 
     /// A file beside it: `a.db` becomes `a-name.db`.
     fn with_database(&self, name: &str) -> Box<dyn Target> {
-        let stem = self.path.file_stem().unwrap_or_default().to_string_lossy();
-        let extension = self.path.extension().map(|e| format!(".{}", e.to_string_lossy())).unwrap_or_default();
-        Box::new(Self { path: self.path.with_file_name(format!("{stem}-{name}{extension}")), ..self.clone() })
+        Box::new(Self { path: file::beside(&self.path, name), ..self.clone() })
     }
 
     fn copied(&self) -> Box<dyn Target> {
@@ -100,7 +98,7 @@ impl Target for SqliteTarget {
     }
 
     fn label(&self) -> String {
-        self.path.file_stem().unwrap_or_default().to_string_lossy().into_owned()
+        file::stem(&self.path)
     }
 
     /// Each connection has a thread of its own, and opens the file and its log.
