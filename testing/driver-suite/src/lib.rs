@@ -3,11 +3,13 @@
 //!
 //! - `hostile`: servers that are broken or mean, at every turn of a conversation;
 //! - `answers`: answers from memory, right and broken;
-//! - `statements` and `login`: real databases.
+//! - `statements` and `login`: real databases;
+//! - `embedded`: what tests of a database within this process ask it.
 #![allow(clippy::unwrap_used, clippy::missing_panics_doc, reason = "a test fails by it")]
 #![allow(clippy::needless_pass_by_value, reason = "closures are written where they are used")]
 
 pub mod answers;
+pub mod embedded;
 pub mod hostile;
 pub mod login;
 pub mod servers;

@@ -1,14 +1,12 @@
 //! Sessions on real files: the suite of all drivers, and what is true of DuckDB alone.
 
-use std::future::Future;
 use std::path::PathBuf;
-use std::pin::pin;
-use std::task::{Context, Poll, Waker};
 
 use perbuck_database::Dialect as _;
+use perbuck_driver_suite::embedded::{now, number, query};
 use perbuck_driver_suite::servers::{Server, assert_error, bound, variable};
 use perbuck_load::driver::{Access, BulkTable, Driver, Effect, Session, SessionId};
-use perbuck_load::error::{Cause, DriverError, ErrorClass, ErrorCode};
+use perbuck_load::error::{Cause, ErrorClass, ErrorCode};
 use perbuck_load::statement::{Catalogue, Verb};
 use perbuck_load::values::{Params, Rows, Value};
 use tempfile::TempDir;
@@ -134,25 +132,8 @@ perbuck_driver_suite::tests!(Folder: statements::{
     rows_are_loaded_as_they_are_all_or_none,
 });
 
-/// An embedded database never waits for an event, so one poll finishes.
-fn now<F: Future>(future: F) -> F::Output {
-    match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
-        Poll::Ready(value) => value,
-        Poll::Pending => panic!("DuckDB waited for an event"),
-    }
-}
-
 fn connect(driver: &DuckdbDriver) -> DuckdbSession {
     now(driver.connect(SessionId::Own(0))).unwrap()
-}
-
-fn query(session: &mut DuckdbSession, sql: &str) -> Result<Rows, DriverError> {
-    let mut rows = Rows::default();
-    now(session.query(sql, &mut rows)).map(|_| rows)
-}
-
-fn number(session: &mut DuckdbSession, sql: &str) -> i64 {
-    query(session, sql).unwrap().int(0, 0).unwrap()
 }
 
 #[test]

@@ -1,12 +1,10 @@
 //! Sessions on real files: the suite of all drivers, and what is true of SQLite alone.
 
-use std::future::Future;
 use std::path::{Path, PathBuf};
-use std::pin::pin;
-use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
 use perbuck_database::Dialect as _;
+use perbuck_driver_suite::embedded::{now, number, query};
 use perbuck_driver_suite::servers::{Server, assert_error, bound};
 use perbuck_load::driver::{Access, Driver, Session, SessionId};
 use perbuck_load::error::{DriverError, ErrorClass, ErrorCode};
@@ -101,25 +99,8 @@ perbuck_driver_suite::tests!(Folder: statements::{
     rows_are_inserted_as_they_are_all_or_none,
 });
 
-/// An embedded database never waits for an event, so one poll finishes.
-fn now<F: Future>(future: F) -> F::Output {
-    match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
-        Poll::Ready(value) => value,
-        Poll::Pending => panic!("SQLite waited for an event"),
-    }
-}
-
 fn connect(driver: &SqliteDriver) -> SqliteSession {
     now(driver.connect(SessionId::Own(0))).unwrap()
-}
-
-fn query(session: &mut SqliteSession, sql: &str) -> Result<Rows, DriverError> {
-    let mut rows = Rows::default();
-    now(session.query(sql, &mut rows)).map(|_| rows)
-}
-
-fn number(session: &mut SqliteSession, sql: &str) -> i64 {
-    query(session, sql).unwrap().int(0, 0).unwrap()
 }
 
 #[test]
