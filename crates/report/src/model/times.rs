@@ -81,8 +81,10 @@ fn figure(all: &Context<'_>, timed: &[(&WorkloadResult, Tests<'_>)]) -> Option<F
     panels.truncate(LARGE_PANELS);
     let title = format!("The time of each transaction against {}; left of 1 is faster", all.base_label());
     let (confidence, margin) = (percent(all.comparison.printed_confidence()), percent(all.comparison.decision.margin));
-    let caption =
-        format!("Marks are ratios of times, lines their {confidence} intervals, the shaded band is the margin of {margin}.");
+    let caption = format!(
+        "Marks are ratios of times, lines their {confidence} intervals, the shaded band is the margin of {margin}. A green line is wholly faster, a \
+         red one wholly slower. The intervals are not corrected for their number: some of so many miss by chance, so these are no verdicts."
+    );
     Figure::new("times", title, caption, Panels::Ratios, panels, drawn)
 }
 
