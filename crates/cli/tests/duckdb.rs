@@ -75,7 +75,8 @@ fn tpch_gives_the_right_answers_and_is_refreshed() {
         let desk = Desk::new();
         let tpch = format!("name = \"tpch\"\nkind = \"tpch\"\nscale = 0.01\n{more}");
         let workload = "name = \"rw\"\nkind = \"sysbench\"\ntable_size = 1000";
-        desk.write("study.toml", &study(&[(workload, &tpch), ("connections = [1, 2]\n", ""), QUICK[1]]));
+        let sweep = ("connections = [1, 2]\nwarmup = \"50ms\"\nduration = \"200ms\"\n", "");
+        desk.write("study.toml", &study(&[(workload, &tpch), sweep, QUICK[1]]));
         let ran = desk.good(&["run", "study.toml"]);
         assert!(ran.err.contains(metric) && !ran.err.contains("BROKEN"), "{ran:#?}");
         assert_sound(&desk, 2);
