@@ -13,6 +13,7 @@ mod explain;
 mod factors;
 mod findings;
 mod imported;
+mod interference;
 mod judge;
 mod looks;
 mod machines;
@@ -46,6 +47,7 @@ pub use findings::{
     Cheapest, Control, Kept, KeptPrice, LatencyInterval, Layout, Noise, Objective, ObjectiveLatency, Outlier, Overall,
     OverallPrice, TrialPosition, Without,
 };
+pub use interference::{InterferenceResult, InterferenceRow, Reached};
 pub use judge::judge;
 pub use looks::Looks;
 pub use machines::{declares_machine, other_machine, other_machines, other_volume};
@@ -102,8 +104,10 @@ pub fn compare(study: &Study, records: &[RunRecord], bills: &[Bill], insist: &[S
         None if study.imported => found,
         None => study.trials_planned() as usize,
     };
+    let design = layout.design;
     let joined = joined(study, workloads, bills, layout, &looks);
-    Ok(Comparison { decision: stated.decision.clone(), looks: looks.told(), planned, found, remarks, ..joined })
+    let interference = interference::interference(study, &joined.workloads, records, design);
+    Ok(Comparison { decision: stated.decision.clone(), looks: looks.told(), planned, found, remarks, interference, ..joined })
 }
 
 /// Decides the claims of a study on its comparison, and puts what its article printed beside it.
@@ -143,6 +147,7 @@ fn joined(study: &Study, workloads: Vec<Judged>, bills: &[Bill], layout: Layout,
         workloads,
         overall,
         factors,
+        interference: Vec::new(),
         claims: Vec::new(),
         beside: None,
         bills: bills.to_vec(),

@@ -35,9 +35,13 @@ pub struct WorkloadKind {
     /// When its transactions run against the simulated driver, which returns no values: always (empty), or with which
     /// parameters; `None` is never.
     pub without_values: Option<&'static str>,
+    /// How many connections it needs beside those of the load, with these parameters.
+    pub beside: fn(&Parameters) -> u32,
     /// Where each connection is a stream of transactions that has an end: how many streams there are unless a study says so. Such a trial has
     /// no warm-up, and its window is over with the last stream.
     pub streams: Option<fn(&Parameters) -> u32>,
+    /// What two loads at once do to each other, where its trials have two.
+    pub interference: Option<&'static Interference>,
     /// What a report must say wherever it shows this workload.
     pub disclosure: fn(&Disclosed<'_>) -> Option<Disclosure>,
 }
@@ -92,6 +96,23 @@ impl Parameter {
     }
 }
 
+/// Two loads on the same tables at once: what connections do, and query streams beside them.
+#[derive(Debug)]
+pub struct Interference {
+    /// What connections are measured by.
+    pub load: &'static Metric,
+    /// What the query streams are measured by.
+    pub queries: &'static Metric,
+    /// The parameter that says how many query streams there are beside the connections; 0 is the load alone.
+    pub streams: &'static str,
+    /// The parameters that concern queries alone, that one among them.
+    pub of_queries: &'static [&'static str],
+    /// The parameter that is `false` where each connection is a query stream: the queries alone.
+    pub switch: &'static str,
+    /// The kind of transaction that lasts from the commit of a row until queries see it.
+    pub lag: &'static str,
+}
+
 /// A workload that a report shows.
 #[derive(Debug, Clone, Copy)]
 pub struct Disclosed<'a> {
@@ -126,7 +147,9 @@ impl WorkloadKind {
             waits: |_| false,
             writes: |_| true,
             without_values: None,
+            beside: |_| 0,
             streams: None,
+            interference: None,
             disclosure: |_| None,
         }
     }

@@ -145,6 +145,16 @@ pub trait Dialect: Debug + Send + Sync {
         format!("EXTRACT(YEAR FROM {date})")
     }
 
+    /// The code of the first character of a text, which is one of ASCII.
+    fn character_code(&self, text: &str) -> String {
+        format!("ASCII({text})")
+    }
+
+    /// A statement after which LIKE tells capitals from small letters, where it does not without.
+    fn bytewise_like(&self) -> Option<String> {
+        None
+    }
+
     /// The first so many characters of a text.
     fn first_characters(&self, text: &str, count: u32) -> String {
         format!("SUBSTRING({text} FROM 1 FOR {count})")

@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use perbuck_load::driver::SessionId;
+
 use crate::address::{
     TargetProblem, milliseconds, one_of, options_of, password_in_target, percent_decode, percent_encode, problem, with_options,
 };
@@ -9,8 +11,8 @@ use crate::fingerprint::Fingerprint;
 use crate::{Dialect, Target};
 
 /// The options. The last one stands for all that start with it; those are read before the others.
-const OPTIONS: [&str; 8] =
-    ["tls", "tls_fingerprint", "ca", "send_password", "connect_timeout", "read_timeout", "statements", "set.NAME"];
+const OPTIONS: [&str; 9] =
+    ["tls", "tls_fingerprint", "ca", "send_password", "connect_timeout", "read_timeout", "statements", "queries", "set.NAME"];
 const CONNECT_TIMEOUT_MS: u32 = 10_000;
 const READ_TIMEOUT_MS: u32 = 60_000;
 /// Before the name of a variable.
@@ -30,6 +32,8 @@ pub struct ServerTarget {
     pub product: Option<&'static str>,
     /// Hosts and ports; connection i goes to entry i modulo their number.
     pub hosts: Vec<(String, u16)>,
+    /// The host and port that query streams beside a load go to, such as a replica; they go to `hosts` where none is given.
+    pub query_host: Option<(String, u16)>,
     /// User name.
     pub user: String,
     /// Database.
@@ -132,6 +136,7 @@ impl ServerTarget {
                 "ca" if value.is_empty() => return problem("`ca` names no file", "name a PEM file of certificates"),
                 "ca" => target.ca_file = Some(PathBuf::from(value)),
                 "connect_timeout" => target.connect_timeout_ms = milliseconds(key, &value, 1)?,
+                "queries" => target.query_host = Some(parse_host(&value, default_port)?),
                 "read_timeout" => target.read_timeout_ms = milliseconds(key, &value, 1)?,
                 _ => target.as_text = one_of(key, &value, &["prepared", "text"])? == "text",
             }
@@ -158,9 +163,10 @@ impl ServerTarget {
         by_authority || !self.fingerprints.is_empty()
     }
 
-    /// The host that connection `index` goes to, or the one `away` positions after it in the list.
-    pub fn host(&self, index: u32, away: u32) -> Option<&(String, u16)> {
-        self.hosts.get((index as usize + away as usize) % self.hosts.len().max(1))
+    /// The host that a connection goes to, or the one `away` positions after it in the list.
+    pub fn host(&self, id: SessionId, away: u32) -> Option<&(String, u16)> {
+        let own = || self.hosts.get((id.index() as usize + away as usize) % self.hosts.len().max(1));
+        self.query_host.as_ref().filter(|_| matches!(id, SessionId::Query(_))).or_else(own)
     }
 
     /// A target with these servers and every default, but without TLS.
@@ -169,6 +175,7 @@ impl ServerTarget {
             scheme,
             product: None,
             hosts,
+            query_host: None,
             user,
             database,
             tls: TlsMode::Disabled,
@@ -202,6 +209,8 @@ impl ServerTarget {
         add(self.connect_timeout_ms != CONNECT_TIMEOUT_MS, format!("connect_timeout={}ms", self.connect_timeout_ms));
         add(self.read_timeout_ms != READ_TIMEOUT_MS, format!("read_timeout={}ms", self.read_timeout_ms));
         add(self.as_text, "statements=text".to_owned());
+        let queries = self.query_host.as_ref().map(|(host, port)| host_text(host, *port));
+        add(queries.is_some(), format!("queries={}", queries.unwrap_or_default()));
         for (name, value) in &self.settings {
             add(true, format!("{SET}{name}={}", percent_encode(value, "@&#%+")));
         }

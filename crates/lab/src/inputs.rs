@@ -333,6 +333,7 @@ fn check_with(
         check.conflicts(&study, &plans);
         check.too_many_connections(&study, &plans);
         check.paced_twice(&study, &plans);
+        check.query_hosts(&study);
     }
     let mut problems = check.problems;
     if problems.is_empty() {

@@ -162,9 +162,11 @@ fn gathered(
 ) -> Result<Option<Fleet>, LabError> {
     let Some(fewest) = missing.iter().map(|(_, key)| key.connections).min() else { return Ok(None) };
     let fleet = FleetOptions::of_study(options.fleet.as_ref(), study)?;
-    let streams = missing.iter().find(|(_, key)| study.sweep_of(&key.workload).of_streams);
-    if let (Some(_), Some((_, key))) = (&fleet, streams) {
-        let message = format!("the streams of `{}` wait for each other within one process, and agents are several", key.workload);
+    let in_one =
+        |key: &TrialKey| study.workload(&key.workload).is_some_and(|w| study.sweep_of(&w.name).of_streams || w.beside() > 0);
+    if let (Some(_), Some((_, key))) = (&fleet, missing.iter().find(|(_, key)| in_one(key))) {
+        let message =
+            format!("streams and queries of `{}` wait for each other within one process, and agents are several", key.workload);
         return Err(LabError::usage(message, "leave the agents out, or make a study of its own for this workload"));
     }
     fleet.map(|fleet| Fleet::gather(fleet, fewest, stop)).transpose()

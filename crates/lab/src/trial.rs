@@ -199,7 +199,7 @@ pub fn run_watched(
     let mut flags = flags::of((&spec, applied_by(&agents)), &outcome.measured, &health)?;
     // A number of transactions may have ended it long before its longest time.
     let load_ns = spec.warmup_ns + outcome.measured.window_ns;
-    flags.extend(flags::foreign_load(&work, load_ns, queries_of_streams(&spec, &outcome)));
+    flags.extend(flags::foreign_load(&work, load_ns, flags::queries_of_streams((context.study, &task.key), &spec, &outcome)));
     let (of_machine, emulator) = of_client(std::mem::take(&mut sampler.flags), context.host, &agents);
     flags.extend(beside_the_engine(as_text, of_machine, away.or(uncounted), emulator));
     let functional = facts.functional.clone().map(|why| Flag::FunctionalServer { why });
@@ -240,11 +240,6 @@ pub fn run_watched(
         void: None,
     };
     Ok((says_whether_it_has_a_value(record), details))
-}
-
-/// The queries that streams sent, each of which several processes of a server may run.
-fn queries_of_streams(spec: &TrialSpec, outcome: &TrialOutcome) -> u64 {
-    if spec.streams { outcome.statements_whole_run.select } else { 0 }
 }
 
 fn says_whether_it_has_a_value(mut record: RunRecord) -> RunRecord {

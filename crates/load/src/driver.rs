@@ -37,6 +37,8 @@ pub const BYTES_READ: &str = "server_bytes_read";
 pub enum SessionId {
     /// A terminal of a trial, numbered from 0.
     Terminal(u32),
+    /// A terminal that asks queries beside those of the load, numbered from 0: it goes to the host that the target names for queries, if any.
+    Query(u32),
     /// perbuck itself: loads, checks, facts and counters.
     Own(u32),
 }
@@ -45,7 +47,7 @@ impl SessionId {
     /// The number, from 0.
     pub fn index(self) -> u32 {
         match self {
-            Self::Terminal(index) | Self::Own(index) => index,
+            Self::Terminal(index) | Self::Query(index) | Self::Own(index) => index,
         }
     }
 }

@@ -145,10 +145,11 @@ fn first_error(
 }
 
 /// Deals terminals and arrivals of this process to workers, as evenly as possible, and so many terminals beside those of the load. A blocking
-/// driver gets a thread per session.
+/// driver gets a thread per session, and so does what runs beside a load that has no end: to read a large answer must delay no terminal of it.
 pub(crate) fn worker_plans(spec: &TrialSpec, (blocking, extra): (bool, u32), by_kind: bool) -> Vec<WorkerPlan> {
     let processors = thread::available_parallelism().map_or(1, |n| n.get() as u32);
-    let mine = spec.share.terminals(spec.connections.saturating_add(extra));
+    let apart = if spec.streams || spec.share.number > 0 { 0 } else { extra };
+    let mine = spec.share.terminals(spec.connections.saturating_add(if spec.streams { extra } else { 0 }));
     let workers = if blocking { mine.count } else { spec.workers.unwrap_or(processors).clamp(1, mine.count.max(1)) };
     let position = |i: u32| (u64::from(mine.count) * u64::from(i) / u64::from(workers.max(1))) as u32;
     let arrivals = schedule(spec).map(|schedule| Arc::new(Mutex::new(schedule)));
@@ -162,7 +163,8 @@ pub(crate) fn worker_plans(spec: &TrialSpec, (blocking, extra): (bool, u32), by_
         latch: latch.clone(),
         by_kind,
     };
-    (0..workers).map(|i| plan(mine.between(position(i), position(i + 1)))).collect()
+    let load = (0..workers).map(|i| mine.between(position(i), position(i + 1)));
+    load.chain((0..apart).map(|i| Terminals::one(spec.connections + i))).map(plan).collect()
 }
 
 #[cfg(test)]

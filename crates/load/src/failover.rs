@@ -92,15 +92,19 @@ pub(crate) fn others(index: u32, hosts: u32) -> impl Iterator<Item = u32> {
     (0..others).map(move |attempt| 1 + (index / hosts + attempt) % others)
 }
 
-/// Opens the connection of a terminal, to the host at this position after its own.
+/// Opens the connection of a terminal, of a load with so many, to the host at this position after its own.
 pub(crate) async fn open<D: Driver, W: Workload>(
     driver: &D,
     workload: &W,
-    terminal: u32,
+    (terminal, of): (u32, u32),
     offset: u32,
 ) -> Result<Connection<D::Session>, DriverError> {
-    let session = driver.connect_at(SessionId::Terminal(terminal), offset).await?;
-    Connection::open(session, workload.catalogue()).await
+    let (id, catalogue) = match terminal.checked_sub(of) {
+        None => (SessionId::Terminal(terminal), workload.catalogue()),
+        Some(extra) => (workload.extra_session(extra, of), workload.extra_catalogue(extra)),
+    };
+    let session = driver.connect_at(id, offset).await?;
+    Connection::open(session, catalogue).await
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
 
 use perbuck_event::Waiters;
 
@@ -27,6 +28,11 @@ impl Latch {
     pub async fn reached(&self, steps: u32) {
         self.0.waiting.until(|| (self.0.made.load(Ordering::Acquire) >= steps).then_some(())).await;
     }
+}
+
+/// Lets time pass, such as between two looks at what a server does by itself. The end of a trial cuts it short.
+pub async fn rest(time: Duration) {
+    perbuck_event::sleep(time).await;
 }
 
 #[cfg(test)]

@@ -177,7 +177,8 @@ fn spawn_terminals<D: Driver, W: Workload>(
     for (position, (id, terminal, mut connection)) in (0..).zip(opened) {
         connection.time_statements(common.times.clone());
         let (streams, host) = (Streams::new(id.seed, u64::from(id.index)), Host::own(common.window.length_ns));
-        let task = TerminalTask { index: id.index, streams, position, common: common.clone(), host };
+        let (index, beside) = (id.index, id.index >= id.of);
+        let task = TerminalTask { index, streams, position, common: common.clone(), host, beside };
         tasks.spawn(drive(task, terminal, Some(connection)));
     }
     tasks
@@ -281,13 +282,13 @@ async fn open_all<D: Driver, W: Workload>(
             let take = || next.borrow_mut().next();
             while let Some(index) = take() {
                 let id = TerminalId { index, of, seed, share };
-                let mut connection = open::<D, W>(&driver, &workload, id.index, 0).await.map_err(RunError::Connect)?;
+                let mut connection = open::<D, W>(&driver, &workload, (index, of), 0).await.map_err(RunError::Connect)?;
                 if workload.prepares_ahead() {
                     connection.prepare_ahead().await.map_err(RunError::Connect)?;
                 }
                 let mut terminal = workload.terminal(id);
                 terminal.start(&mut connection).await.map_err(RunError::Fatal)?;
-                if streams {
+                if streams || index >= of {
                     connection.lift_timeout();
                     terminal.join(latch.clone());
                 }

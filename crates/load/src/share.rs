@@ -54,6 +54,11 @@ pub(crate) struct Terminals {
 }
 
 impl Terminals {
+    /// The one with this index.
+    pub(crate) fn one(index: u32) -> Self {
+        Self { first: index, step: 1, count: 1 }
+    }
+
     /// Their indexes, ascending.
     pub(crate) fn indexes(self) -> impl Iterator<Item = u32> {
         (0..self.count).map(move |position| self.first + position * self.step)

@@ -55,8 +55,9 @@ pub(crate) fn drive<D: Driver, W: Workload>(
         // The start is given a moment ahead, so that all start together.
         let mut now = task.idle_until(-common.window.warmup_ns).await;
         while task.may_go_on(now) || rarely(|| task.check_host(&mut now, &mut connection)).await {
-            let (mut intended_ns, mut started_ns) = match common.pacer.next_start(&common.window, task.index, now) {
-                NextStart::Now if !common.ends => (now, now),
+            let next = if task.beside { NextStart::Now } else { common.pacer.next_start(&common.window, task.index, now) };
+            let (mut intended_ns, mut started_ns) = match next {
+                NextStart::Now if !common.ends && !task.beside => (now, now),
                 NextStart::Now => match task.await_next(&mut terminal, sequence).await {
                     Some(at) => (at, at),
                     None => break,
@@ -78,7 +79,7 @@ pub(crate) fn drive<D: Driver, W: Workload>(
                 let Some(at) = task.begin_after(now, pauses.before_ns, (sequence > 0).then_some(kind)).await else { break };
                 (intended_ns, started_ns) = (at, at);
             }
-            if started_ns >= 0 && !common.limit.take() {
+            if !task.takes_one(started_ns) {
                 break;
             }
             let mut retries = 0;
@@ -122,6 +123,13 @@ impl<D: Driver, W: Workload> TerminalTask<D, W> {
         now_ns < self.host.until_ns.get() && !self.common.stop.requested()
     }
 
+    /// Whether the limit of transactions leaves one to start. What runs beside the load counts for none, and ends with it.
+    #[inline]
+    fn takes_one(&self, started_ns: i64) -> bool {
+        let limit = &self.common.limit;
+        if self.beside { !limit.exhausted() } else { started_ns < 0 || limit.take() }
+    }
+
     /// The random stream of an attempt; the first has number 0.
     #[inline]
     fn stream(&self, sequence: u64, attempt: u32) -> OpRng {
@@ -157,7 +165,9 @@ impl<D: Driver, W: Workload> TerminalTask<D, W> {
     fn ended(&self, sample: Sample) {
         let Sample { outcome, started_ns, finished_ns, .. } = sample;
         self.common.recorder.borrow_mut().record(sample);
-        self.common.limit.ended(outcome != Outcome::Failed, started_ns, finished_ns);
+        if !self.beside {
+            self.common.limit.ended(outcome != Outcome::Failed, started_ns, finished_ns);
+        }
         if let Some(taken) = self.common.taken.borrow_mut().get_mut(self.position as usize) {
             *taken = None;
         }

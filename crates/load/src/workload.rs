@@ -10,7 +10,7 @@ use perbuck_core::units::Seed;
 use serde::{Deserialize, Serialize};
 
 use crate::connection::Connection;
-use crate::driver::{BulkTable, Session};
+use crate::driver::{BulkTable, Session, SessionId};
 use crate::error::DriverError;
 use crate::latch::Latch;
 use crate::query::Query;
@@ -122,6 +122,16 @@ pub trait Workload: Send + Sync + 'static {
         0
     }
 
+    /// The session of such a terminal, of which the first has number 0.
+    fn extra_session(&self, extra: u32, of: u32) -> SessionId {
+        SessionId::Terminal(of + extra)
+    }
+
+    /// What such a terminal has in place of the catalogue.
+    fn extra_catalogue(&self, _extra: u32) -> Arc<Catalogue> {
+        self.catalogue()
+    }
+
     /// What an auditor looks at in a measured window, where a specification says so.
     ///
     /// # Errors
@@ -164,11 +174,10 @@ pub trait Terminal: 'static {
         std::future::ready(Ok(()))
     }
 
-    /// Is given what the terminals of a trial wait for each other by, before any of them starts. Only in a trial of streams.
+    /// Is given what the terminals of a trial wait for each other by, before any of them starts. Only in a trial of streams, and beside the load.
     fn join(&mut self, _latch: Latch) {}
 
-    /// Waits until its transaction with this number may start; `false` where it has none. Only in a trial of
-    /// streams.
+    /// Waits until its transaction with this number may start; `false` where it has none. Only in a trial of streams, and beside the load.
     fn may_start(&mut self, _sequence: u64) -> impl Future<Output = bool> {
         std::future::ready(true)
     }

@@ -78,7 +78,7 @@ impl Access {
         open: impl AsyncFnOnce(&str, u16) -> Result<S, DriverError>,
     ) -> Result<S, DriverError> {
         // Round robin: with a list of hosts connection i goes to the same one in every trial.
-        let Some((host, port)) = self.target.host(id.index(), away) else {
+        let Some((host, port)) = self.target.host(id, away) else {
             return Err(DriverError::client(ErrorClass::Refused, "target", "the target names no host"));
         };
         watch::asks(host_text(host, *port), "opening a session");

@@ -1,6 +1,7 @@
 //! The benchmarks: schema per dialect, deterministic data, transactions and checks. No socket, no clock, no statistics.
 
 pub mod benchmark;
+pub mod ch;
 mod characters;
 pub mod params;
 pub mod sysbench;
@@ -13,7 +14,7 @@ pub mod ycsb;
 pub use benchmark::{Benchmark, BenchmarkAction, Benchmarks, DataSize, Plan};
 
 /// The benchmarks of perbuck. A new one is added here, and nowhere else.
-pub type Workloads = (sysbench::Options, (tpcc::Options, (ycsb::Options, (tpch::Options, ()))));
+pub type Workloads = (sysbench::Options, (tpcc::Options, (ycsb::Options, (tpch::Options, (ch::Options, ())))));
 
 /// What a session answers, or how it fails.
 pub(crate) type Result<T, E = perbuck_load::error::DriverError> = std::result::Result<T, E>;

@@ -9,6 +9,7 @@ use super::disputed::DisputedPrice;
 use super::explain::{Decomposition, Explained};
 use super::factors::FactorResult;
 use super::findings::{LatencyInterval, Layout, Noise, Objective, ObjectiveLatency, Outlier, Overall, TrialPosition, Without};
+use super::interference::InterferenceResult;
 use super::looks::Looks;
 use super::models::Models;
 use super::rates::{KindResult, PointRates};
@@ -55,6 +56,9 @@ pub struct Comparison {
     /// What the levels of each factor do to the ratios; empty in a study without factors.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub factors: Vec<FactorResult>,
+    /// What two loads at once did to each other, by contender; empty where no workload has two.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub interference: Vec<InterferenceResult>,
     /// The claims of the study, decided on its trials.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub claims: Vec<ClaimResult>,

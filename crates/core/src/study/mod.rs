@@ -280,10 +280,10 @@ impl Study {
         self.workload(workload).and_then(|w| w.sweep.as_ref()).unwrap_or(&self.sweep)
     }
 
-    /// The most connections at the same time in any trial.
+    /// The most connections at the same time in any trial, with those beside the load.
     pub fn most_connections(&self) -> u32 {
-        let all = self.workloads.iter().map(|w| self.sweep_of(&w.name)).flat_map(|sweep| &sweep.connections);
-        all.copied().max().unwrap_or(0)
+        let most = |w: &WorkloadSpec| Some(self.sweep_of(&w.name).connections.iter().max()?.saturating_add(w.beside()));
+        self.workloads.iter().filter_map(most).max().unwrap_or(0)
     }
 
     /// The workload of that name.

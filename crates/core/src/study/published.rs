@@ -178,6 +178,11 @@ impl WorkloadSpec {
         self.known.is_none_or(|kind| (kind.writes)(&self.parameters))
     }
 
+    /// Connections that it needs beside those of the load.
+    pub fn beside(&self) -> u32 {
+        self.known.map_or(0, |kind| (kind.beside)(&self.parameters))
+    }
+
     /// Its parameters as they stand in the study.
     pub fn declared(&self) -> BTreeMap<String, String> {
         self.parameters.iter().map(|(name, v)| (name.clone(), v.value.to_string())).collect()

@@ -16,7 +16,7 @@ const OF_READS: [&str; 3] = ["tidb_isolation_read_engines", "tidb_read_staleness
 
 /// Those of the target's `set.` options that a session sets.
 pub(crate) fn of_session(settings: &[(String, String)], id: SessionId) -> impl Iterator<Item = &(String, String)> {
-    let measured = matches!(id, SessionId::Terminal(_));
+    let measured = !matches!(id, SessionId::Own(_));
     settings.iter().filter(move |(name, _)| measured || !OF_READS.iter().any(|of_reads| name.eq_ignore_ascii_case(of_reads)))
 }
 

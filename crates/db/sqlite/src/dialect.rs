@@ -54,6 +54,14 @@ impl Dialect for SqliteDialect {
         format!("CAST(strftime('%Y', {date}) AS INTEGER)")
     }
 
+    fn character_code(&self, text: &str) -> String {
+        format!("UNICODE({text})")
+    }
+
+    fn bytewise_like(&self) -> Option<String> {
+        Some("PRAGMA case_sensitive_like = ON".to_owned())
+    }
+
     fn first_characters(&self, text: &str, count: u32) -> String {
         format!("SUBSTR({text}, 1, {count})")
     }

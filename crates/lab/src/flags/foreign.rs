@@ -1,7 +1,10 @@
 //! Work of other clients on the servers, by what these count.
 
+use perbuck_core::plan::TrialKey;
 use perbuck_core::run_record::Flag;
+use perbuck_core::study::Study;
 use perbuck_load::driver::ServerWork;
+use perbuck_load::trial::{TrialOutcome, TrialSpec};
 
 /// Work of other clients, as a share of what the server executed, from which on a trial is flagged.
 const FOREIGN: f64 = 0.01;
@@ -17,6 +20,19 @@ pub(crate) fn foreign_load(work: &ServerWork, load_ns: u64, of_streams: u64) -> 
     let usual = once + each_second * (load_ns / 1_000_000_000) + of_workers;
     let much = foreign > usual && foreign as f64 > FOREIGN * all as f64;
     much.then(|| Flag::ForeignLoad { foreign, all, unit: unit.to_owned() })
+}
+
+/// The queries that streams sent, each of which several processes of a server may run.
+pub(crate) fn queries_of_streams((study, key): (&Study, &TrialKey), spec: &TrialSpec, outcome: &TrialOutcome) -> u64 {
+    if spec.streams {
+        return outcome.statements_whole_run.select;
+    }
+    // Beside a load there were as many in each second of the warm-up as in the window.
+    let beside = study.workload(&key.workload).and_then(|w| w.known?.interference?.queries.kinds());
+    let of_kind = |kind: &str| outcome.measured.transactions.get(kind).map_or(0, |t| t.completed() + t.failed);
+    let seen: u64 = beside.unwrap_or_default().iter().map(|kind| of_kind(kind)).sum();
+    let window_ns = outcome.measured.window_ns.max(1);
+    seen * (spec.warmup_ns + window_ns).div_ceil(window_ns)
 }
 
 #[cfg(test)]

@@ -323,4 +323,17 @@ impl Check<'_> {
             }
         }
     }
+
+    /// Hosts for queries that no workload asks.
+    pub(super) fn query_hosts(&mut self, study: &Study) {
+        let asks = |w: &WorkloadSpec| w.known.is_some_and(|kind| kind.interference.is_some()) && w.beside() > 0;
+        for target in study.contenders.iter().filter_map(|c| c.target.as_ref()).filter(|_| !study.workloads.iter().any(asks)) {
+            let parsed = self.registry.target(&target.value).ok();
+            if parsed.as_ref().and_then(|t| t.server()).is_some_and(|server| server.query_host.is_some()) {
+                let message =
+                    "`queries` of the target names a host, and no workload has query streams beside its load".to_owned();
+                self.problem(target.line, message, "leave it out, or add a workload such as `kind = \"ch\"`");
+            }
+        }
+    }
 }

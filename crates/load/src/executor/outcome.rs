@@ -98,7 +98,7 @@ pub(super) fn finish<W: Workload>(
     let mut total = Totals::new(kinds.len());
     phases.iter().for_each(|phase| total.merge(phase));
     (health.lag, health.send_lag) = (HistogramRecord::from_histogram(&lag), HistogramRecord::from_histogram(&send_lag));
-    if spec.load == LoadModel::closed() && !pauses && !spec.streams {
+    if spec.load == LoadModel::closed() && !pauses && !spec.streams && workload.extra_terminals() == 0 {
         (edges.in_flight, edges.oldest_ns) = (unfinished.count(), unfinished.max_ns());
         // Terminals that found no more transactions to start were idle while the last ones ended, as they had to be.
         let rest = |t: &TerminalTotals| (spec.duration_ns as i64).saturating_sub(t.last_ended_ns.max(0)).max(0) as u128;

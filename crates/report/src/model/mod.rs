@@ -14,6 +14,7 @@ mod findings;
 mod forest;
 mod health;
 mod imported;
+mod interference;
 mod kinds;
 mod levels;
 mod measured;
@@ -83,6 +84,7 @@ pub fn model(study: &Study, comparison: &Comparison, records: &[RunRecord]) -> R
         ("Throughput", measured::throughput(&all)),
         ("Why", explained::section(&all)),
         (latency.as_str(), latencies),
+        ("Interference", interference::section(&all)),
         ("Times of each transaction", times::section(&all)),
         ("Kinds of transaction and statements", kinds::section(&all)),
         ("Phases", phases::section(&all)),

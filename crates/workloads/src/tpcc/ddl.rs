@@ -9,7 +9,12 @@ use super::{Options, PartitionType};
 
 /// All tables; `rows[i]` is the number of rows of table `i`.
 pub(super) fn tables(dialect: &'static dyn Dialect, options: &Options, rows: [u64; 9]) -> Vec<TableSpec> {
-    let spec = |(table, rows): (&Table, u64)| TableSpec {
+    TABLES.iter().zip(rows).map(|(table, rows)| self::table(dialect, options, table, rows)).collect()
+}
+
+/// One table with so many rows.
+pub(crate) fn table(dialect: &'static dyn Dialect, options: &Options, table: &Table, rows: u64) -> TableSpec {
+    TableSpec {
         bulk: BulkTable { name: table.name.to_owned(), columns: table.columns().map(|(name, _)| name.to_owned()).collect() },
         create: create(table, dialect, options),
         after_load: after_load(table, dialect, options),
@@ -18,8 +23,7 @@ pub(super) fn tables(dialect: &'static dyn Dialect, options: &Options, rows: [u6
         // The number of lines of an order is random (4.3.3.1).
         rows_vary: table.name == "order_line",
         numbered: table.key.is_empty() && options.history_key,
-    };
-    TABLES.iter().zip(rows).map(spec).collect()
+    }
 }
 
 /// Indexes and references come when the rows are in: parts are loaded in no order, and a row may be there before the one

@@ -15,7 +15,7 @@ mod checks;
 mod compat;
 mod customer;
 mod data;
-mod ddl;
+pub(crate) mod ddl;
 mod deck;
 mod delivery;
 mod names;
@@ -27,7 +27,7 @@ mod pauses;
 mod payment;
 mod registration;
 mod rows;
-mod schema;
+pub(crate) mod schema;
 mod stock_level;
 mod terminal;
 mod text;
@@ -41,9 +41,13 @@ pub use compat::compat_notes;
 pub use data::{TpccData, TpccPart};
 pub use deck::KINDS;
 pub use options::{Isolation, Options, PartitionType};
+pub(crate) use options::{session, session_text};
+pub(crate) use registration::PARAMETERS;
 pub use registration::{KIND, TPMC};
 pub use terminal::{Tpcc, TpccTerminal};
 
+/// How many tables there are (1.3).
+pub(crate) const TABLES: usize = schema::TABLES.len();
 /// Money is counted in cents.
 const DOLLAR: i64 = 100;
 /// Rows of ITEM (1.2.1); the numbers above it are the unused ones of 2.4.1.5.

@@ -109,19 +109,24 @@ fn weights(reader: &mut Reader<'_>) -> Option<[u8; 5]> {
 }
 
 /// `session = "name=value&name='text'"`.
-fn session(reader: &mut Reader<'_>) -> Vec<(String, String)> {
-    let text = reader.text("session");
+pub(crate) fn session(reader: &mut Reader<'_>, key: &'static str) -> Vec<(String, String)> {
+    let text = reader.text(key);
     let mut all = Vec::new();
     for part in text.split('&').filter(|p| !p.is_empty()) {
         match part.split_once('=') {
             Some((name, value)) if is_name(name) && is_value(value) => all.push((name.to_owned(), value.to_owned())),
             _ => {
-                let message = format!("`session` holds \"{part}\", not NAME=VALUE");
-                reader.problem("session", message, "give a number, a word or 'text' for each variable, with & between them");
+                let message = format!("`{key}` holds \"{part}\", not NAME=VALUE");
+                reader.problem(key, message, "give a number, a word or 'text' for each variable, with & between them");
             }
         }
     }
     all
+}
+
+/// As it was read.
+pub(crate) fn session_text(set: &[(String, String)]) -> String {
+    set.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join("&")
 }
 
 fn is_name(text: &str) -> bool {
@@ -185,7 +190,7 @@ impl Benchmark for Options {
             history_key: reader.switch("history_key"),
             go_tpc: reader.word("compat", &[("go-tpc", true)], false),
             weights: weights(reader),
-            session: session(reader),
+            session: session(reader, "session"),
         };
         if partitions > warehouses && options.partition_type != PartitionType::Hash {
             let message = format!("`partitions` is {partitions}, but there are only {warehouses} warehouses");
@@ -224,8 +229,7 @@ impl Benchmark for Options {
             put("weights", &weights.map(|w| w.to_string()).join(","));
         }
         if !self.session.is_empty() {
-            let set: Vec<String> = self.session.iter().map(|(name, value)| format!("{name}={value}")).collect();
-            put("session", &set.join("&"));
+            put("session", &session_text(&self.session));
         }
         all
     }

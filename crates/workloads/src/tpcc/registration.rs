@@ -20,7 +20,7 @@ pub static TPMC: Metric = Metric::rate(
     Period::Minute,
 );
 
-pub(super) static PARAMETERS: [Parameter; 11] = [
+pub(crate) static PARAMETERS: [Parameter; 11] = [
     Parameter::new("warehouses", Whole(1, 100_000), "1", Data, "how many warehouses the database has"),
     Parameter::new("partitions", Whole(1, 1_024), "1", Data, "partitions of every table but ITEM"),
     Parameter::new("partition_type", Text, "hash", Data, "how rows are dealt to them: hash, range or list"),

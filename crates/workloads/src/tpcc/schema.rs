@@ -25,17 +25,18 @@ const fn money(digits: u8) -> Type {
     Type::Decimal(digits, 2)
 }
 
-pub(super) struct Table {
-    pub(super) name: &'static str,
+/// A table, and what its statements are made of.
+pub(crate) struct Table {
+    pub(crate) name: &'static str,
     /// Names with spaces between them, and their type.
-    columns: &'static [(&'static str, Type)],
+    pub(crate) columns: &'static [(&'static str, Type)],
     /// Empty for HISTORY, which has none (1.3.1).
-    pub(super) key: &'static [&'static str],
+    pub(crate) key: &'static [&'static str],
     /// Name and columns of its secondary index.
-    pub(super) index: Option<(&'static str, &'static str)>,
+    pub(crate) index: Option<(&'static str, &'static str)>,
     /// The column by which it can be partitioned: that of the warehouse. ITEM has none.
-    pub(super) warehouse: Option<&'static str>,
-    pub(super) references: &'static [Reference],
+    pub(crate) warehouse: Option<&'static str>,
+    pub(crate) references: &'static [Reference],
 }
 
 impl Table {
@@ -49,7 +50,7 @@ impl Table {
 pub(super) const NULLABLE: [&str; 2] = ["o_carrier_id", "ol_delivery_d"];
 
 /// Columns, the table that they refer to, and its columns.
-pub(super) type Reference = (&'static str, &'static str, &'static str);
+pub(crate) type Reference = (&'static str, &'static str, &'static str);
 
 /// A table comes after those that it refers to, so that in reverse order each can be dropped.
 pub(super) const TABLES: [Table; 9] = [

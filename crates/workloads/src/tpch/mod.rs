@@ -17,6 +17,7 @@ mod terminal;
 
 pub use data::{DataOptions, TpchData, TpchPart};
 pub use options::Options;
+pub(crate) use queries::order;
 pub use registration::{KIND, QPH_READ, QPHH};
 pub use scale::Scale;
 pub use terminal::{Tpch, TpchTerminal};

@@ -48,6 +48,11 @@ impl Options {
         Duration::from_secs(u64::from(self.limit_s))
     }
 
+    /// Connections of the power test and of the refresh stream.
+    pub(super) fn connections_beside(&self) -> u32 {
+        1 + u32::from(self.refresh)
+    }
+
     fn data(&self) -> DataOptions {
         let Self { scale, indexes, foreign_keys, partitions, .. } = *self;
         DataOptions { scale, indexes, foreign_keys, partitions }

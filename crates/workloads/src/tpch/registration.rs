@@ -9,7 +9,9 @@ use perbuck_core::workload_kind::Decides::{Data, Run};
 use perbuck_core::workload_kind::ParameterKind::{Number, Switch, Text, Whole};
 use perbuck_core::workload_kind::{Disclosed, Disclosure, Parameter, Parameters, WorkloadKind};
 
+use super::Options;
 use super::kinds::{ALONE, ALONE_READ, KINDS, THROUGHPUT, TOGETHER};
+use crate::benchmark::Benchmark;
 
 /// The geometric mean of both tests (5.4.3), and the same of a run without refresh functions, which is no QphH.
 pub static QPHH: Metric = composite("qphh", "QphH", "queries of TPC-H", ALONE);
@@ -56,6 +58,7 @@ pub static KIND: WorkloadKind = WorkloadKind {
     metrics: &[&QPHH, &QPH_READ],
     metric: |parameters| if parameters.get("refresh").is_some_and(|v| v == "false") { &QPH_READ } else { &QPHH },
     disclosure,
+    beside: |parameters| Options::checked(parameters).map_or(0, |options| options.connections_beside()),
     streams: Some(streams),
     ..WorkloadKind::plain("tpch", "TPC-H: 22 analytical queries, and refreshes of the data")
 };

@@ -57,7 +57,7 @@ impl Workload for Tpch {
 
     /// That of the power test, and that of the refresh stream.
     fn extra_terminals(&self) -> u32 {
-        1 + u32::from(self.options.refresh)
+        self.options.connections_beside()
     }
 
     fn terminal(&self, id: TerminalId) -> TpchTerminal {

@@ -8,7 +8,7 @@ mod substitution;
 mod text;
 
 pub(in crate::tpch) use answers::{Answer, Difference, compare, digest};
-pub(in crate::tpch) use order::order;
+pub(crate) use order::order;
 pub(in crate::tpch) use right::{known, right_answers};
 pub(in crate::tpch) use substitution::{Substitution, numbers};
 pub(in crate::tpch) use text::statement;

@@ -46,7 +46,7 @@ static ORDERED_SETS: [[u8; 22]; 41] = [
 ];
 
 /// The order of query numbers in a stream. Stream 0 is the power test; after the last set the first one follows again.
-pub(in crate::tpch) fn order(stream: usize) -> &'static [u8; 22] {
+pub(crate) fn order(stream: usize) -> &'static [u8; 22] {
     &ORDERED_SETS[stream % ORDERED_SETS.len()]
 }
 

@@ -1,0 +1,167 @@
+//! What two loads on the same tables did to each other: each of them alone, and both at once.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::result::{Latency, WorkloadResult};
+use crate::metric::Metric;
+use crate::run_record::RunRecord;
+use crate::stats::{self, Design, Interval, Ratio, Summarise, Trial};
+use crate::study::Study;
+use crate::workload_kind::{Decides, Interference, WorkloadKind};
+
+/// The loads of one contender.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct InterferenceResult {
+    /// The contender.
+    pub contender: String,
+    /// What connections are measured by: the label of a metric.
+    pub load: String,
+    /// What query streams are measured by.
+    pub queries: String,
+    /// One for each point, by workload and connections.
+    pub rows: Vec<InterferenceRow>,
+}
+
+/// One point.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct InterferenceRow {
+    /// The workload.
+    pub workload: String,
+    /// Connections of the load; 0 where queries ran alone.
+    pub connections: u32,
+    /// Query streams; 0 where the load ran alone.
+    pub streams: u32,
+    /// What the connections reached; `None` where there were none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub load: Option<Reached>,
+    /// What the query streams reached; `None` where there were none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub queries: Option<Reached>,
+    /// The time from the commit of a row until queries see it, of all trials together.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lag: Option<Latency>,
+}
+
+/// A value of one of the two loads.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Reached {
+    /// Mean over the trials, in the unit of its metric.
+    pub mean: f64,
+    /// Its interval; `None` for fewer than two trials.
+    pub interval: Option<Interval>,
+    /// Ratio to the same load alone; `None` where that was not measured, and for the load alone itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub of_alone: Option<Ratio>,
+}
+
+/// The trials of a point.
+struct Point<'r> {
+    kind: &'static WorkloadKind,
+    of: &'static Interference,
+    workload: &'r str,
+    connections: u32,
+    streams: u32,
+    trials: Vec<&'r RunRecord>,
+}
+
+/// Every contender of a study whose trials had two loads, in the order of the study.
+pub(super) fn interference(
+    study: &Study,
+    workloads: &[WorkloadResult],
+    records: &[RunRecord],
+    design: Design,
+) -> Vec<InterferenceResult> {
+    let of_contender = |name: &String| {
+        let points = points(study, name, records);
+        let first = points.first()?.of;
+        let rows = points.iter().map(|point| row(point, &points, workloads, name, (study.decision.confidence, design)));
+        let (load, queries) = (first.load.label.to_string(), first.queries.label.to_string());
+        Some(InterferenceResult { contender: name.clone(), load, queries, rows: rows.collect() })
+    };
+    study.contenders.iter().map(|c| &c.name).filter_map(of_contender).collect()
+}
+
+fn points<'r>(study: &'r Study, contender: &str, records: &'r [RunRecord]) -> Vec<Point<'r>> {
+    let mut points = Vec::new();
+    for spec in &study.workloads {
+        let Some((kind, of)) = spec.known.and_then(|kind| Some((kind, kind.interference?))) else { continue };
+        for level in study.sweep_of(&spec.name).levels() {
+            let is_of = |r: &&RunRecord| r.key.contender == contender && r.key.workload == spec.name && r.key.level() == *level;
+            let trials: Vec<&RunRecord> = records.iter().filter(is_of).collect();
+            let Some(first) = trials.first() else { continue };
+            let parameter = |name: &str| first.workload.parameters.get(name).map(String::as_str);
+            let beside = parameter(of.streams).and_then(|n| n.parse().ok()).unwrap_or(0);
+            let (connections, streams) = match parameter(of.switch) {
+                Some("false") => (0, first.load.connections),
+                _ => (first.load.connections, beside),
+            };
+            points.push(Point { kind, of, workload: &spec.name, connections, streams, trials });
+        }
+    }
+    points
+}
+
+impl Point<'_> {
+    /// Whether another point agrees in all parameters but some.
+    fn agrees(&self, other: &Self, but: impl Fn(&str) -> bool) -> bool {
+        let parameters = |point: &Self| {
+            let all = point.trials.first().map(|r| r.workload.parameters.clone()).unwrap_or_default();
+            all.into_iter().filter(|(name, _)| !but(name)).collect::<Vec<_>>()
+        };
+        std::ptr::eq(self.kind, other.kind) && parameters(self) == parameters(other)
+    }
+
+    fn is_of_data(&self, name: &str) -> bool {
+        self.kind.parameters.iter().any(|p| p.name == name && p.decides == Decides::Data)
+    }
+
+    /// Whether another point is the load of this one alone.
+    fn is_load_of(&self, other: &Self) -> bool {
+        let same = self.streams == 0 && self.connections == other.connections;
+        same && self.agrees(other, |name| self.of.of_queries.contains(&name))
+    }
+
+    /// Whether another point is the query streams of this one alone.
+    fn are_queries_of(&self, other: &Self) -> bool {
+        let kept = |name: &str| self.is_of_data(name) || (self.of.of_queries.contains(&name) && name != self.of.streams);
+        self.connections == 0 && self.streams == other.streams && self.agrees(other, |name| !kept(name))
+    }
+
+    fn values(&self, metric: &Metric) -> [Vec<Trial>; 1] {
+        let one = |r: &&RunRecord| Trial { deployment: r.key.deployment(), block: r.key.trial, value: r.metric(metric) };
+        [self.trials.iter().map(one).collect()]
+    }
+}
+
+fn row(
+    point: &Point<'_>,
+    all: &[Point<'_>],
+    workloads: &[WorkloadResult],
+    contender: &str,
+    (confidence, design): (f64, Design),
+) -> InterferenceRow {
+    let reached = |metric: &Metric, alone: Option<&Point<'_>>| {
+        let values = point.values(metric);
+        let ratio = |alone: &Point<'_>| stats::ratio(&alone.values(metric), &values, Summarise::Mean, confidence, design);
+        Reached {
+            mean: stats::mean(&stats::units(&values[0])).unwrap_or(0.0),
+            interval: stats::summary_interval(&values, Summarise::Mean, confidence),
+            of_alone: alone.and_then(ratio).map(|estimate| estimate.ratio),
+        }
+    };
+    let (loaded, asked) = (point.connections > 0, point.streams > 0);
+    let load_alone = all.iter().find(|other| asked && other.is_load_of(point));
+    let queries_alone = all.iter().find(|other| loaded && other.are_queries_of(point));
+    let level = point.trials.first().map_or(0, |r| r.key.level());
+    let found = workloads.iter().filter(|w| w.workload == point.workload).flat_map(|w| &w.points);
+    let kinds = found.filter(|p| p.contender == contender && p.level == level).flat_map(|p| &p.kinds);
+    InterferenceRow {
+        workload: point.workload.to_owned(),
+        connections: point.connections,
+        streams: point.streams,
+        load: loaded.then(|| reached(point.of.load, load_alone)),
+        queries: asked.then(|| reached(point.of.queries, queries_alone)),
+        lag: kinds.into_iter().find(|k| k.kind == point.of.lag).map(|k| k.latency.clone()),
+    }
+}

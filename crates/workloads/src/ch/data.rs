@@ -1,0 +1,154 @@
+//! The data: those of TPC-C, suppliers with their nations and regions, and the marker.
+
+use std::collections::BTreeMap;
+
+use perbuck_core::units::Seed;
+use perbuck_database::Dialect;
+use perbuck_database::dialect::Type::{BytewiseChar as Char, BytewiseVarchar as Varchar, Decimal, Int};
+use perbuck_load::values::Params;
+use perbuck_load::workload::{Check, Dataset, Part, TableSpec};
+
+use super::nations::{self, REGIONS, SUPPLIERS};
+use crate::tpcc::ddl;
+use crate::tpcc::schema::Table;
+use crate::tpcc::{self, TpccData, TpccPart};
+
+/// Suppliers of a batch.
+const BATCH: i64 = 1_000;
+
+/// A table of ours: it is in no warehouse.
+const fn table(
+    name: &'static str,
+    columns: &'static [(&'static str, perbuck_database::dialect::Type)],
+    key: &'static [&'static str],
+) -> Table {
+    Table { name, columns, key, index: None, warehouse: None, references: &[] }
+}
+
+/// Our tables, after the nine of TPC-C.
+const TABLES: [Table; 4] = [
+    table("region", &[("r_regionkey", Int), ("r_name", Char(25)), ("r_comment", Varchar(152))], &["r_regionkey"]),
+    table(
+        "nation",
+        &[("n_nationkey", Int), ("n_name", Char(25)), ("n_regionkey", Int), ("n_comment", Varchar(152))],
+        &["n_nationkey"],
+    ),
+    table(
+        "supplier",
+        &[
+            ("su_suppkey", Int),
+            ("su_name", Char(25)),
+            ("su_address", Varchar(40)),
+            ("su_nationkey", Int),
+            ("su_phone", Char(15)),
+            ("su_acctbal", Decimal(12, 2)),
+            ("su_comment", Varchar(101)),
+        ],
+        &["su_suppkey"],
+    ),
+    table(MARKER_TABLE, &[("m_id", Int), ("m_number", Int)], &["m_id"]),
+];
+
+/// The table of the marker, which has one row.
+pub(super) const MARKER_TABLE: &str = "ch_marker";
+
+/// The data of CH-benCHmark.
+#[derive(Debug)]
+pub struct ChData {
+    tpcc: TpccData,
+    options: tpcc::Options,
+    dialect: &'static dyn Dialect,
+    suppliers: Seed,
+}
+
+impl ChData {
+    /// The data for the options of TPC-C; `seed` is the data seed.
+    pub fn new(options: tpcc::Options, dialect: &'static dyn Dialect, seed: Seed) -> Self {
+        let suppliers = seed.derive("ch.supplier");
+        Self { tpcc: TpccData::new(options.clone(), dialect, seed), options, dialect, suppliers }
+    }
+}
+
+impl Dataset for ChData {
+    type Part = ChPart;
+
+    fn tables(&self) -> Vec<TableSpec> {
+        let mut tables = self.tpcc.tables();
+        let mut rows = Vec::from([REGIONS.len() as u64, nations::count(), SUPPLIERS as u64, 1]);
+        for table in TABLES.iter().rev() {
+            tables.insert(tpcc::TABLES, ddl::table(self.dialect, &self.options, table, rows.pop().unwrap_or(0)));
+        }
+        tables
+    }
+
+    fn parts(&self) -> u32 {
+        self.tpcc.parts() + 1
+    }
+
+    fn part(&self, index: u32) -> ChPart {
+        if index < self.tpcc.parts() { ChPart::Tpcc(self.tpcc.part(index)) } else { ChPart::own(self.suppliers) }
+    }
+
+    fn checks(&self) -> Vec<Check> {
+        self.tpcc.checks()
+    }
+
+    fn room_for_checks(&self) -> &'static [&'static str] {
+        self.tpcc.room_for_checks()
+    }
+
+    fn parameters(&self) -> BTreeMap<String, String> {
+        self.tpcc.parameters()
+    }
+
+    fn grows(&self) -> bool {
+        true
+    }
+}
+
+/// The rows of one part.
+#[derive(Debug)]
+pub enum ChPart {
+    /// One of TPC-C.
+    Tpcc(TpccPart),
+    /// That of our own tables: the seed, which of them is next, and the next supplier.
+    Own(Seed, usize, i64),
+}
+
+impl ChPart {
+    fn own(seed: Seed) -> Self {
+        Self::Own(seed, 0, 0)
+    }
+}
+
+impl Part for ChPart {
+    fn next_batch(&mut self, cells: &mut Params) -> Option<usize> {
+        let (seed, next, from) = match self {
+            Self::Tpcc(part) => return part.next_batch(cells),
+            Self::Own(seed, next, from) => (*seed, next, from),
+        };
+        cells.clear();
+        let table = *next;
+        match TABLES.get(table)?.name {
+            "region" => nations::regions(cells),
+            "nation" => nations::all_nations(cells),
+            "supplier" => {
+                (*from..*from + BATCH).for_each(|key| nations::supplier(cells, seed, key));
+                *from += BATCH;
+            }
+            _ => {
+                cells.int(1).int(0);
+            }
+        }
+        if TABLES[table].name != "supplier" || *from >= SUPPLIERS {
+            *next += 1;
+        }
+        Some(tpcc::TABLES + table)
+    }
+
+    fn only(&mut self, wanted: &[bool]) {
+        if let Self::Tpcc(part) = self {
+            part.only(wanted);
+        }
+    }
+}
