@@ -139,6 +139,11 @@ pub trait Driver: Send + Sync + 'static {
         Vec::new()
     }
 
+    /// Whether a host of its own answers the queries of [`SessionId::Query`].
+    fn has_query_host(&self) -> bool {
+        false
+    }
+
     /// Opens a connection to the host at position `offset` after its own one: 0 is its own, any other a failover.
     fn connect_at(&self, id: SessionId, _offset: u32) -> impl Future<Output = Result<Self::Session, DriverError>> {
         self.connect(id)

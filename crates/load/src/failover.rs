@@ -11,7 +11,7 @@ use std::rc::Rc;
 use perbuck_event::TaskSet;
 
 use crate::connection::Connection;
-use crate::driver::{Driver, SessionId};
+use crate::driver::Driver;
 use crate::error::DriverError;
 use crate::workload::Workload;
 
@@ -99,11 +99,8 @@ pub(crate) async fn open<D: Driver, W: Workload>(
     (terminal, of): (u32, u32),
     offset: u32,
 ) -> Result<Connection<D::Session>, DriverError> {
-    let (id, catalogue) = match terminal.checked_sub(of) {
-        None => (SessionId::Terminal(terminal), workload.catalogue()),
-        Some(extra) => (workload.extra_session(extra, of), workload.extra_catalogue(extra)),
-    };
-    let session = driver.connect_at(id, offset).await?;
+    let catalogue = terminal.checked_sub(of).map_or_else(|| workload.catalogue(), |extra| workload.extra_catalogue(extra));
+    let session = driver.connect_at(workload.session(terminal, of), offset).await?;
     Connection::open(session, catalogue).await
 }
 

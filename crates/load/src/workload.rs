@@ -111,6 +111,11 @@ pub trait Workload: Send + Sync + 'static {
         false
     }
 
+    /// Whether its transactions may last for seconds, so that a time in which none ends says nothing of the server.
+    fn lasts_long(&self) -> bool {
+        false
+    }
+
     /// Whether its terminals pause (see [`Terminal::pauses`]): then connections are idle by intention.
     fn pauses(&self) -> bool {
         false
@@ -122,9 +127,9 @@ pub trait Workload: Send + Sync + 'static {
         0
     }
 
-    /// The session of such a terminal, of which the first has number 0.
-    fn extra_session(&self, extra: u32, of: u32) -> SessionId {
-        SessionId::Terminal(of + extra)
+    /// Whom the connection of a terminal serves, in a load of so many; those beside it have the numbers from there on.
+    fn session(&self, index: u32, _of: u32) -> SessionId {
+        SessionId::Terminal(index)
     }
 
     /// What such a terminal has in place of the catalogue.

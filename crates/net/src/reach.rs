@@ -180,8 +180,9 @@ pub async fn work_of_hosts<D: Driver>(
     ask: impl AsyncFn(&mut D::Session) -> Result<Result<(String, u64), String>, DriverError>,
 ) -> Result<Result<u64, String>, DriverError> {
     let mut servers = BTreeMap::new();
-    for offset in 0..driver.hosts().len() as u32 {
-        let mut session = driver.connect_at(SessionId::Own(0), offset).await?;
+    let hosts = (0..driver.hosts().len() as u32).map(|offset| (SessionId::Own(0), offset));
+    for (id, offset) in hosts.chain(driver.has_query_host().then_some((SessionId::Query(0), 0))) {
+        let mut session = driver.connect_at(id, offset).await?;
         let answer = ask(&mut session).await;
         session.close().await;
         match answer {

@@ -6,11 +6,12 @@ use std::process::{Command, Output};
 use super::{Desk, server};
 
 /// One database on a test server.
+#[derive(Clone)]
 pub struct Postgres {
     pub port: String,
     pub password: String,
     pub database: String,
-    admin_password: String,
+    pub admin_password: String,
 }
 
 impl Postgres {
@@ -39,6 +40,13 @@ impl Postgres {
 
     pub fn url(&self) -> String {
         format!("postgres://perbuck@127.0.0.1:{}/{}", self.port, self.database)
+    }
+
+    /// Whether the server lets its owner in.
+    pub fn answers(&self) -> bool {
+        let ready =
+            ["--host=127.0.0.1", &format!("--port={}", self.port), &format!("--dbname={}", self.database)].map(str::to_owned);
+        Command::new("pg_isready").args(ready).arg("--quiet").status().unwrap().success()
     }
 
     /// Runs SQL by the real client and returns its rows, tab-separated.

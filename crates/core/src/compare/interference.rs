@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::result::{Latency, WorkloadResult};
 use crate::metric::Metric;
-use crate::run_record::RunRecord;
+use crate::run_record::{RunRecord, TransactionRecord};
 use crate::stats::{self, Design, Interval, Ratio, Summarise, Trial};
 use crate::study::Study;
 use crate::workload_kind::{Decides, Interference, WorkloadKind};
@@ -38,6 +38,9 @@ pub struct InterferenceRow {
     /// What the query streams reached; `None` where there were none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queries: Option<Reached>,
+    /// How often each stream ended all queries in the shortest trial; below 1 the queries that ended are a part of the mix. 0 without streams.
+    #[serde(default)]
+    pub rounds: f64,
     /// The time from the commit of a row until queries see it, of all trials together.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lag: Option<Latency>,
@@ -128,6 +131,16 @@ impl Point<'_> {
         self.connections == 0 && self.streams == other.streams && self.agrees(other, |name| !kept(name))
     }
 
+    fn rounds(&self) -> f64 {
+        let kinds = self.of.queries.kinds().unwrap_or_default();
+        let ended = |r: &&RunRecord| {
+            let of_kind = |kind: &str| r.measured.transactions.get(kind).map_or(0, TransactionRecord::completed);
+            kinds.iter().map(|kind| of_kind(kind)).sum::<u64>()
+        };
+        let round = (kinds.len() as u64 * u64::from(self.streams)).max(1);
+        self.trials.iter().map(ended).min().unwrap_or(0) as f64 / round as f64
+    }
+
     fn values(&self, metric: &Metric) -> [Vec<Trial>; 1] {
         let one = |r: &&RunRecord| Trial { deployment: r.key.deployment(), block: r.key.trial, value: r.metric(metric) };
         [self.trials.iter().map(one).collect()]
@@ -160,6 +173,7 @@ fn row(
         workload: point.workload.to_owned(),
         connections: point.connections,
         streams: point.streams,
+        rounds: point.rounds(),
         load: loaded.then(|| reached(point.of.load, load_alone)),
         queries: asked.then(|| reached(point.of.queries, queries_alone)),
         lag: kinds.into_iter().find(|k| k.kind == point.of.lag).map(|k| k.latency.clone()),

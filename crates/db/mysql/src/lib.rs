@@ -143,6 +143,10 @@ impl Driver for MysqlDriver {
         self.access.target.addresses()
     }
 
+    fn has_query_host(&self) -> bool {
+        self.access.target.query_host.is_some()
+    }
+
     async fn connect_at(&self, id: SessionId, offset: u32) -> Result<MysqlSession, DriverError> {
         let open = async |host: &str, port| match id.index() {
             // Outside of trials, and at the start of each.

@@ -132,6 +132,10 @@ impl Driver for PostgresDriver {
         self.access.target.addresses()
     }
 
+    fn has_query_host(&self) -> bool {
+        self.access.target.query_host.is_some()
+    }
+
     async fn connect_at(&self, id: SessionId, offset: u32) -> Result<PostgresSession, DriverError> {
         self.access.in_time((id, offset), async |host, port| self.open(host, port).await).await
     }

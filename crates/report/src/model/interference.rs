@@ -5,11 +5,11 @@ use std::collections::BTreeSet;
 use perbuck_core::compare::{InterferenceResult, InterferenceRow, Reached};
 use perbuck_core::units::{duration_text, thousands};
 
-use super::{Context, paragraph};
 use super::figures::pair;
+use super::{Context, paragraph};
 use crate::document::{Axis, AxisScale, Block, Cell, Figure, MarkShape, Panels, Table, XyPanel, XyPoint, XySeries};
 use crate::escape::clean;
-use crate::number::{ABSENT, fixed, percent, range, ratio, ratio_interval, significant_decimals};
+use crate::number::{ABSENT, fixed, list, percent, range, ratio, ratio_interval, significant_decimals};
 
 /// Nothing where no workload has two loads.
 pub(super) fn section(all: &Context<'_>) -> Vec<Block> {
@@ -19,7 +19,20 @@ pub(super) fn section(all: &Context<'_>) -> Vec<Block> {
     }
     let figure = figure(all, results).map(Block::Figure);
     let tables = results.iter().map(|result| Block::Table(table(all, result)));
-    std::iter::once(paragraph(EXPLANATION)).chain(figure).chain(tables).collect()
+    std::iter::once(paragraph(EXPLANATION)).chain(figure).chain(tables).chain(in_part(all, results)).collect()
+}
+
+/// Where a trial was too short for every query.
+fn in_part(all: &Context<'_>, results: &[InterferenceResult]) -> Option<Block> {
+    let short = |result: &InterferenceResult| {
+        let rows = result.rows.iter().filter(|row| row.streams > 0 && row.rounds < 1.0);
+        let names: Vec<String> = rows.map(|row| clean(&row.workload)).collect();
+        (!names.is_empty()).then(|| format!("{} on {}", list(&names), all.label(&result.contender)))
+    };
+    let found: Vec<String> = results.iter().filter_map(short).collect();
+    let text = "These trials were too short for every query to end once in each stream, so their queries per hour are those of a part of the mix; a \
+                longer `duration` has all of them";
+    (!found.is_empty()).then(|| Block::Note(format!("{text}: {}.", found.join("; "))))
 }
 
 const EXPLANATION: &str = "The load and the query streams work on the same tables at the same time. “Of alone” is the ratio to the same connections \
@@ -100,7 +113,8 @@ fn panel(all: &Context<'_>, results: &[InterferenceResult], curve: &Curve, size:
     let label = clean(results.first().map_or("", |r| if is_load { &r.load } else { &r.queries }));
     for result in results {
         let of_size = result.rows.iter().filter(|row| (curve.size)(row) == size);
-        let mut values: Vec<(u32, &Reached)> = of_size.filter_map(|row| Some(((curve.other)(row), (curve.value)(row)?))).collect();
+        let mut values: Vec<(u32, &Reached)> =
+            of_size.filter_map(|row| Some(((curve.other)(row), (curve.value)(row)?))).collect();
         values.sort_by_key(|(other, _)| *other);
         if values.len() < 2 {
             continue;

@@ -20,5 +20,6 @@ mod tests;
 
 pub use data::{ChData, ChPart};
 pub use options::Options;
+pub use queries::all as queries;
 pub use registration::{KIND, QUERIES_PER_HOUR};
 pub use terminal::{Ch, ChTerminal};

@@ -72,6 +72,10 @@ impl Workload for Ch {
         self.tpcc.fact_names()
     }
 
+    fn lasts_long(&self) -> bool {
+        !self.options.transactions
+    }
+
     fn pauses(&self) -> bool {
         self.tpcc.pauses()
     }
@@ -81,8 +85,13 @@ impl Workload for Ch {
     }
 
     /// The marker is committed where the load works.
-    fn extra_session(&self, extra: u32, of: u32) -> SessionId {
-        if extra == self.options.streams_beside() { SessionId::Terminal(of + extra) } else { SessionId::Query(extra) }
+    fn session(&self, index: u32, of: u32) -> SessionId {
+        let beside = index.checked_sub(of).filter(|extra| *extra != self.options.streams_beside());
+        match beside {
+            Some(extra) => SessionId::Query(extra),
+            None if self.options.transactions => SessionId::Terminal(index),
+            None => SessionId::Query(index),
+        }
     }
 
     fn extra_catalogue(&self, _: u32) -> Arc<Catalogue> {

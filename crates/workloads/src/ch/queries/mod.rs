@@ -9,7 +9,7 @@ mod q12_to_q22;
 mod q1_to_q11;
 
 /// One SELECT for each query, without a semicolon at its end.
-pub(super) fn all(dialect: &dyn Dialect) -> [String; QUERIES] {
+pub fn all(dialect: &dyn Dialect) -> [String; QUERIES] {
     let w = &Words(dialect);
     [
         q1_to_q11::q1(),
