@@ -1,6 +1,8 @@
 //! Against a real TiDB with its embedded store. `dev/tidb` builds it and runs this; CI does not, since the build takes half an hour.
 #![allow(clippy::unwrap_used, reason = "a test fails by it")]
 
+#[path = "tidb/analytics.rs"]
+mod analytics;
 mod common;
 #[path = "tidb/dashboard.rs"]
 mod dashboard;
