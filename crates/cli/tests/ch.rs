@@ -88,7 +88,7 @@ fn mariadb_runs_both_loads_and_keeps_the_conditions() {
     desk.good(&["report", "results/s"]);
     let page = desk.read("results/s/report.md");
     assert!(page.contains("### Interference") && page.contains("tpmC of 4 connections"), "{page}");
-    // Queries of a load that nobody watches are none of other clients.
+    // Queries beside the load are none of other clients.
     assert!(both.iter().all(|r| r.flags.iter().all(|f| f.name() != "foreign-load")), "{both:#?}");
 }
 
@@ -168,7 +168,7 @@ fn the_lag_of_a_standby_is_found_and_queries_go_there() {
     // The server tells its counters a while after.
     let sent: u64 = both.iter().chain(&only).map(queries).sum();
     wait_until("the standby counts its queries", || asked() - before >= sent);
-    // Nobody asks the other server where no workload has queries beside its load.
+    // No session goes to the other server where no workload has queries beside its load.
     desk.write("t.toml", &study(&format!("{}?queries=127.0.0.1:1", postgres.url()), "kind = \"tpcc\"", "connections = [1]"));
     let refused = desk.perbuck(&["check", "t.toml"]);
     assert!(refused.code == Some(2) && refused.err.contains("no workload has query streams beside its load"), "{refused:#?}");

@@ -199,7 +199,7 @@ pub fn run_watched(
     let mut flags = flags::of((&spec, applied_by(&agents)), &outcome.measured, &health)?;
     // A number of transactions may have ended it long before its longest time.
     let load_ns = spec.warmup_ns + outcome.measured.window_ns;
-    flags.extend(flags::foreign_load(&work, load_ns, flags::queries_of_streams((context.study, &task.key), &spec, &outcome)));
+    flags.extend(flags::foreign_load(&work, load_ns, flags::queries_of_streams((context.study, task.key), &spec, &outcome)));
     let (of_machine, emulator) = of_client(std::mem::take(&mut sampler.flags), context.host, &agents);
     flags.extend(beside_the_engine(as_text, of_machine, away.or(uncounted), emulator));
     let functional = facts.functional.clone().map(|why| Flag::FunctionalServer { why });

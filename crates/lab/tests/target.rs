@@ -128,7 +128,7 @@ fn refusals_name_the_way_out() {
         ("mysql://root@db/test?tlss=required", "did you mean `tls`?"),
         (
             "mysql://root@db/test?colour=red",
-            "tls, tls_fingerprint, ca, send_password, connect_timeout, read_timeout, statements, set.NAME",
+            "tls, tls_fingerprint, ca, send_password, connect_timeout, read_timeout, statements, queries, set.NAME",
         ),
         ("mysql://root@db/test?tls=verify", "verify-identity"),
         ("mysql://root@db/test?tls_fingerprint=sha256:12", "openssl x509 -noout -fingerprint -sha256"),
@@ -230,12 +230,13 @@ fn any_target() -> impl Strategy<Value = AnyTarget> {
         TlsMode::VerifyIdentity,
     ]);
     let name = "[^\\p{C}/#]{1,12}";
-    let hosts = prop::collection::vec((host, 1..=u16::MAX), 1..4);
+    let host = (host, 1..=u16::MAX);
+    let hosts = (prop::collection::vec(host.clone(), 1..4), prop::option::of(host));
     let settings = prop::collection::btree_map("[a-z][a-z0-9_]{0,8}", "[^\\p{C}'\\\\]{0,12}", 0..3);
     let limits = (1..u32::MAX, 1..u32::MAX, any::<bool>(), settings);
     let trust = (prop::collection::vec(any::<[u8; 32]>().prop_map(Fingerprint), 0..3), any::<bool>());
     let server = (hosts, "[^\\p{C}]{1,12}", name, mode, prop::option::of("[^\\p{C}]{1,20}"), trust, limits).prop_map(
-        |(hosts, user, database, tls, ca, trust, (connect_timeout_ms, read_timeout_ms, as_text, settings))| {
+        |((hosts, query_host), user, database, tls, ca, trust, (connect_timeout_ms, read_timeout_ms, as_text, settings))| {
             let (ca_file, settings) = (ca.map(Into::into), settings.into_iter().collect());
             let (scheme, (fingerprints, sends_password)) = ("mysql", trust);
             let tls = if fingerprints.is_empty() { tls } else { TlsMode::Required };
@@ -243,6 +244,7 @@ fn any_target() -> impl Strategy<Value = AnyTarget> {
                 product: None,
                 scheme,
                 hosts,
+                query_host,
                 user,
                 database,
                 tls,

@@ -90,7 +90,7 @@ pub(crate) struct TerminalTask<D: Driver, W> {
 
 impl<D: Driver, W: Workload> TerminalTask<D, W> {
     /// Its number, and how many terminals the load has.
-    fn place(&self) -> (u32, u32) {
+    fn number(&self) -> (u32, u32) {
         (self.index, self.common.spec.connections)
     }
 
@@ -158,7 +158,7 @@ impl<D: Driver, W: Workload> TerminalTask<D, W> {
     pub(crate) async fn renew(&self, connection: &mut Option<Connection<D::Session>>) -> Result<(), RunError> {
         let Some(old) = connection.take() else { return Ok(()) };
         old.close().await;
-        match open::<D, W>(&self.common.driver, &self.common.workload, self.place(), self.host.offset.get()).await {
+        match open::<D, W>(&self.common.driver, &self.common.workload, self.number(), self.host.offset.get()).await {
             Ok(open) => *connection = Some(self.common.reopened(open)),
             Err(error) if self.common.may_pass(&error) => self.common.recorder.borrow_mut().error(&error),
             Err(error) => return Err(RunError::Fatal(error)),
@@ -191,7 +191,7 @@ impl<D: Driver, W: Workload> TerminalTask<D, W> {
                 if now_ns >= length_ns || common.stop.requested() {
                     return Ok(now_ns);
                 }
-                let Ok(opened) = timeout_at(end, open::<D, W>(&common.driver, &common.workload, self.place(), offset)).await
+                let Ok(opened) = timeout_at(end, open::<D, W>(&common.driver, &common.workload, self.number(), offset)).await
                 else {
                     return Ok(common.window.now_ns());
                 };
@@ -219,8 +219,8 @@ impl<D: Driver, W: Workload> TerminalTask<D, W> {
             return false;
         }
         let open_own = || {
-            let (driver, workload, place) = (common.driver.clone(), common.workload.clone(), self.place());
-            async move { open::<D, W>(&driver, &workload, place, 0).await }
+            let (driver, workload, number) = (common.driver.clone(), common.workload.clone(), self.number());
+            async move { open::<D, W>(&driver, &workload, number, 0).await }
         };
         if let Some(own) = self.host.failback(*now_ns, length_ns, &common.failbacks, open_own).await {
             if let Some(other) = connection.replace(common.reopened(own)) {

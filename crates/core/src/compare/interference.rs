@@ -176,6 +176,6 @@ fn row(
         rounds: point.rounds(),
         load: loaded.then(|| reached(point.of.load, load_alone)),
         queries: asked.then(|| reached(point.of.queries, queries_alone)),
-        lag: kinds.into_iter().find(|k| k.kind == point.of.lag).map(|k| k.latency.clone()),
+        lag: kinds.into_iter().find(|k| k.kind == point.of.lag).map(|k| k.latency),
     }
 }

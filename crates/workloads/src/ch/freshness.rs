@@ -1,5 +1,5 @@
 //! How fresh the data of the queries are: a marker is committed where the load works, and a query looks for it where the queries are asked. The time
-//! of the transaction that looks is the lag. One marker at a time is under way, so a long lag is measured less often, and never cut short.
+//! of the transaction that looks is the lag. One marker at a time is in flight, so a long lag is measured less often, and never cut short.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -24,12 +24,12 @@ pub(super) type Committed = Arc<AtomicI64>;
 
 /// What the two terminals tell each other: steps on the latch, a marker and a look in turn.
 #[derive(Debug, Default)]
-pub(super) struct Turns {
+pub(super) struct Alternation {
     latch: Latch,
     begun: bool,
 }
 
-impl Turns {
+impl Alternation {
     pub(super) fn join(&mut self, latch: Latch) {
         self.latch = latch;
     }
@@ -46,18 +46,18 @@ impl Turns {
 /// Commits markers.
 #[derive(Debug)]
 pub(super) struct Marker {
-    turns: Turns,
+    alternation: Alternation,
     committed: Committed,
     limit: Duration,
 }
 
 impl Marker {
     pub(super) fn new(committed: Committed, limit: Duration) -> Self {
-        Self { turns: Turns::default(), committed, limit }
+        Self { alternation: Alternation::default(), committed, limit }
     }
 
     pub(super) fn join(&mut self, latch: Latch) {
-        self.turns.join(latch);
+        self.alternation.join(latch);
     }
 
     /// Takes up the numbers where an earlier trial ended.
@@ -68,7 +68,7 @@ impl Marker {
     }
 
     pub(super) async fn may_start(&mut self, sequence: u64) {
-        self.turns.next(2 * sequence as u32).await;
+        self.alternation.next(2 * sequence as u32).await;
         rest(BETWEEN).await;
     }
 
@@ -84,22 +84,22 @@ impl Marker {
 /// Looks for them.
 #[derive(Debug)]
 pub(super) struct Reader {
-    turns: Turns,
+    alternation: Alternation,
     committed: Committed,
     limit: Duration,
 }
 
 impl Reader {
     pub(super) fn new(committed: Committed, limit: Duration) -> Self {
-        Self { turns: Turns::default(), committed, limit }
+        Self { alternation: Alternation::default(), committed, limit }
     }
 
     pub(super) fn join(&mut self, latch: Latch) {
-        self.turns.join(latch);
+        self.alternation.join(latch);
     }
 
     pub(super) async fn may_start(&mut self, sequence: u64) {
-        self.turns.next(2 * sequence as u32 + 1).await;
+        self.alternation.next(2 * sequence as u32 + 1).await;
     }
 
     pub(super) async fn run<S: Session>(&self, connection: &mut Connection<S>) -> Result<()> {

@@ -113,7 +113,7 @@ impl Workload for Ch {
 
 /// One terminal.
 #[derive(Debug)]
-#[expect(private_interfaces, reason = "what each kind of terminal is made of is nobody else's business")]
+#[expect(private_interfaces, reason = "the parts of a terminal belong to this module alone")]
 pub enum ChTerminal {
     /// One of TPC-C.
     Transactions(Box<TpccTerminal>),
