@@ -122,6 +122,11 @@ pub trait Driver: Send + Sync + 'static {
         u32::MAX
     }
 
+    /// After how many bytes of values a load commits: a commit waits for the disk, and distributed databases refuse much larger ones.
+    fn load_transaction_bytes(&self) -> usize {
+        4 * 1024 * 1024
+    }
+
     /// How many sessions may change and count tables at the same time when a load ends; as many as there are unless it says less.
     fn finish_sessions(&self) -> u32 {
         u32::MAX

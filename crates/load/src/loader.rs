@@ -68,6 +68,7 @@ impl<D: Driver, T: Dataset> Load<'_, D, T> {
             ledger: self.ledger,
             states,
             shared: &shared,
+            transaction_bytes: self.driver.load_transaction_bytes(),
             crowded: fillers > count,
             stops: [&self.waiting.stop, &failed],
         };

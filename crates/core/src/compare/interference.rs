@@ -179,3 +179,78 @@ fn row(
         lag: kinds.into_iter().find(|k| k.kind == point.of.lag).map(|k| k.latency),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::workload_kind::Parameter;
+    use crate::workload_kind::ParameterKind::{Switch, Whole};
+    use crate::workload_kind::tests::ORDERS;
+
+    static TWO: Interference = Interference {
+        load: &ORDERS,
+        queries: &ORDERS,
+        streams: "streams",
+        of_queries: &["streams", "limit"],
+        switch: "load",
+        lag: "lag",
+    };
+    static KIND: WorkloadKind = WorkloadKind {
+        parameters: &[
+            Parameter::new("size", Whole(1, 9), "1", Decides::Data, "how much"),
+            Parameter::new("pace", Whole(1, 9), "1", Decides::Run, "how fast the load is"),
+            Parameter::new("load", Switch, "true", Decides::Run, "whether there is a load"),
+            Parameter::new("streams", Whole(0, 9), "1", Decides::Run, "streams of queries"),
+            Parameter::new("limit", Whole(1, 9), "1", Decides::Run, "of a query"),
+        ],
+        interference: Some(&TWO),
+        ..WorkloadKind::plain("two", "two loads")
+    };
+
+    fn record(words: &[(&str, &str)]) -> RunRecord {
+        let mut record = crate::compare::tests::record("one", 4, 1, 10);
+        record.workload.parameters = words.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
+        record
+    }
+
+    fn point(record: &RunRecord, (connections, streams): (u32, u32)) -> Point<'_> {
+        Point { kind: &KIND, of: &TWO, workload: "w", connections, streams, trials: vec![record] }
+    }
+
+    #[test]
+    fn a_load_is_compared_with_the_same_alone() {
+        let words = |size, pace, streams, limit| {
+            [("size", size), ("pace", pace), ("load", "true"), ("streams", streams), ("limit", limit)]
+        };
+        let of = |words: [(&'static str, &'static str); 5]| record(&words);
+        let both = of(words("1", "1", "2", "5"));
+        let both = point(&both, (4, 2));
+        // What concerns queries alone makes no other load; whatever else does.
+        let candidates = [
+            (words("1", "1", "0", "9"), (4, 0), true),
+            (words("1", "1", "0", "5"), (8, 0), false),
+            (words("2", "1", "0", "5"), (4, 0), false),
+            (words("1", "2", "0", "5"), (4, 0), false),
+            (words("1", "1", "1", "5"), (4, 1), false),
+        ];
+        for (words, size, is) in candidates {
+            assert_eq!(point(&of(words), size).is_load_of(&both), is, "{words:?} {size:?}");
+        }
+    }
+
+    #[test]
+    fn queries_are_compared_with_as_many_streams_alone() {
+        let both = record(&[("size", "1"), ("pace", "1"), ("load", "true"), ("streams", "2"), ("limit", "5")]);
+        let both = point(&both, (4, 2));
+        let alone =
+            |size, pace, limit| record(&[("size", size), ("pace", pace), ("load", "false"), ("streams", "0"), ("limit", limit)]);
+        for (found, streams, is) in [
+            (alone("1", "9", "5"), 2, true),
+            (alone("1", "1", "5"), 3, false),
+            (alone("2", "1", "5"), 2, false),
+            (alone("1", "1", "6"), 2, false),
+        ] {
+            assert_eq!(point(&found, (0, streams)).are_queries_of(&both), is, "{:?} {streams}", found.workload.parameters);
+        }
+    }
+}

@@ -103,6 +103,11 @@ impl Driver for DuckdbDriver {
         1
     }
 
+    /// A commit writes what it holds as segments of columns; small ones cost as much again to merge.
+    fn load_transaction_bytes(&self) -> usize {
+        64 * 1024 * 1024
+    }
+
     async fn connect(&self, _id: SessionId) -> Result<DuckdbSession, DriverError> {
         self.session()
     }

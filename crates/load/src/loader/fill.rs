@@ -13,9 +13,6 @@ use crate::values::Params;
 use crate::watch;
 use crate::workload::{Dataset, Part, TableSpec};
 
-/// A transaction ends when it holds so many bytes, or with its part: a commit waits for the disk, and much larger ones
-/// are refused by distributed databases.
-const TRANSACTION_BYTES: usize = 4 * 1024 * 1024;
 /// The approximate size of a value that is not text.
 const CELL_BYTES: usize = 4;
 
@@ -27,6 +24,8 @@ pub(super) struct Filling<'a, T> {
     /// What an earlier load committed; empty for a load from the start.
     pub(super) states: &'a [PartState],
     pub(super) shared: &'a Shared,
+    /// Bytes of values after which a transaction ends; it also ends with its part.
+    pub(super) transaction_bytes: usize,
     /// Whether several sessions load one table at the same time.
     pub(super) crowded: bool,
     pub(super) stops: [&'a StopToken; 2],
@@ -178,7 +177,7 @@ async fn one_attempt<S: Session, T: Dataset>(session: &mut S, feed: &mut Feed<'_
             return Err(LoadError::WrongCount { table: bulk.name.clone(), expected: sent, found: loaded });
         }
         bytes += feed.cells.text_bytes() + CELL_BYTES * feed.cells.len();
-        if bytes >= TRANSACTION_BYTES {
+        if bytes >= feed.filling.transaction_bytes {
             break;
         }
         match feed.next() {
