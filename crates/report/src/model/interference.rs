@@ -9,7 +9,7 @@ use super::figures::pair;
 use super::{Context, paragraph};
 use crate::document::{Axis, AxisScale, Block, Cell, Figure, MarkShape, Panels, Table, XyPanel, XyPoint, XySeries};
 use crate::escape::clean;
-use crate::number::{ABSENT, fixed, list, percent, range, ratio, ratio_interval, significant_decimals};
+use crate::number::{ABSENT, counted, fixed, list, percent, range, ratio, ratio_interval, significant_decimals};
 
 /// Nothing where no workload has two loads.
 pub(super) fn section(all: &Context<'_>) -> Vec<Block> {
@@ -75,6 +75,7 @@ struct Curve {
     size: fn(&InterferenceRow) -> u32,
     other: fn(&InterferenceRow) -> u32,
     value: fn(&InterferenceRow) -> Option<&Reached>,
+    label: fn(&InterferenceResult) -> &str,
     words: [&'static str; 2],
 }
 
@@ -83,13 +84,15 @@ const CURVES: [Curve; 2] = [
         size: |row| row.connections,
         other: |row| row.streams,
         value: |row| row.load.as_ref(),
-        words: ["connections", "query streams beside them"],
+        label: |result| &result.load,
+        words: ["connection", "query streams beside them"],
     },
     Curve {
         size: |row| row.streams,
         other: |row| row.connections,
         value: |row| row.queries.as_ref(),
-        words: ["query streams", "connections of the load"],
+        label: |result| &result.queries,
+        words: ["query stream", "connections of the load"],
     },
 ];
 
@@ -109,8 +112,7 @@ fn figure(all: &Context<'_>, results: &[InterferenceResult]) -> Option<Figure> {
 /// A curve needs two points.
 fn panel(all: &Context<'_>, results: &[InterferenceResult], curve: &Curve, size: u32, drawn: &mut Table) -> Option<XyPanel> {
     let mut series = Vec::new();
-    let is_load = (curve.words[0]) == CURVES[0].words[0];
-    let label = clean(results.first().map_or("", |r| if is_load { &r.load } else { &r.queries }));
+    let label = clean(results.first().map_or("", curve.label));
     for result in results {
         let of_size = result.rows.iter().filter(|row| (curve.size)(row) == size);
         let mut values: Vec<(u32, &Reached)> =
@@ -122,7 +124,7 @@ fn panel(all: &Context<'_>, results: &[InterferenceResult], curve: &Curve, size:
         let name = all.label(&result.contender);
         for (other, value) in &values {
             let Cell { text, note, .. } = reached(value);
-            let what = [label.clone(), format!("{} {}", thousands(size.into()), curve.words[0]), name.clone()];
+            let what = [label.clone(), counted(size as usize, curve.words[0]), name.clone()];
             drawn.add(what.into_iter().chain([thousands((*other).into()), text, note]).map(Cell::new));
         }
         let point = |(other, value): &(u32, &Reached)| XyPoint {
@@ -133,7 +135,7 @@ fn panel(all: &Context<'_>, results: &[InterferenceResult], curve: &Curve, size:
         let slot = all.slot(&result.contender).unwrap_or(0);
         series.push(XySeries { slot, name, points, mark: MarkShape::Mark, joined: true });
     }
-    let title = format!("{label} of {} {}", thousands(size.into()), curve.words[0]);
+    let title = format!("{label} of {}", counted(size as usize, curve.words[0]));
     let axes = [Axis::new(curve.words[1], AxisScale::Whole), Axis::new(label, AxisScale::FromZero)];
     let [x, y] = axes;
     (!series.is_empty()).then(|| XyPanel::new(title, x, y, series))
