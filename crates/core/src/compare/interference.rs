@@ -41,6 +41,9 @@ pub struct InterferenceRow {
     /// How often each stream ended all queries in the shortest trial; below 1 the queries that ended are a part of the mix. 0 without streams.
     #[serde(default)]
     pub rounds: f64,
+    /// Queries that failed, those over their limit among them, of all trials together.
+    #[serde(default)]
+    pub failed_queries: u64,
     /// The time from the commit of a row until queries see it, of all trials together.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lag: Option<Latency>,
@@ -131,14 +134,18 @@ impl Point<'_> {
         self.connections == 0 && self.streams == other.streams && self.agrees(other, |name| !kept(name))
     }
 
-    fn rounds(&self) -> f64 {
+    /// A count of the queries of each trial.
+    fn queries_of_trials(&self, count: fn(&TransactionRecord) -> u64) -> impl Iterator<Item = u64> {
         let kinds = self.of.queries.kinds().unwrap_or_default();
-        let ended = |r: &&RunRecord| {
-            let of_kind = |kind: &str| r.measured.transactions.get(kind).map_or(0, TransactionRecord::completed);
-            kinds.iter().map(|kind| of_kind(kind)).sum::<u64>()
-        };
-        let round = (kinds.len() as u64 * u64::from(self.streams)).max(1);
-        self.trials.iter().map(ended).min().unwrap_or(0) as f64 / round as f64
+        let of_trial =
+            move |r: &&RunRecord| kinds.iter().filter_map(|kind| r.measured.transactions.get(kind.as_ref())).map(count).sum();
+        self.trials.iter().map(of_trial)
+    }
+
+    fn rounds(&self) -> f64 {
+        let kinds = self.of.queries.kinds().map_or(0, <[_]>::len);
+        let round = (kinds as u64 * u64::from(self.streams)).max(1);
+        self.queries_of_trials(TransactionRecord::completed).min().unwrap_or(0) as f64 / round as f64
     }
 
     fn values(&self, metric: &Metric) -> [Vec<Trial>; 1] {
@@ -174,6 +181,7 @@ fn row(
         connections: point.connections,
         streams: point.streams,
         rounds: point.rounds(),
+        failed_queries: point.queries_of_trials(|t| t.failed).sum(),
         load: loaded.then(|| reached(point.of.load, load_alone)),
         queries: asked.then(|| reached(point.of.queries, queries_alone)),
         lag: kinds.into_iter().find(|k| k.kind == point.of.lag).map(|k| k.latency),
@@ -252,5 +260,14 @@ mod tests {
         ] {
             assert_eq!(point(&found, (0, streams)).are_queries_of(&both), is, "{:?} {streams}", found.workload.parameters);
         }
+    }
+
+    #[test]
+    fn failed_queries_are_counted_and_end_no_round() {
+        let mut slow = record(&[("streams", "2")]);
+        let queries = TransactionRecord { committed: 5, failed: 2, ..TransactionRecord::default() };
+        slow.measured.transactions = [("order".to_owned(), queries)].into();
+        let slow = point(&slow, (4, 2));
+        assert_eq!((slow.rounds(), slow.queries_of_trials(|t| t.failed).sum::<u64>()), (2.5, 2));
     }
 }

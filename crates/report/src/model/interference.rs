@@ -19,7 +19,26 @@ pub(super) fn section(all: &Context<'_>) -> Vec<Block> {
     }
     let figure = figure(all, results).map(Block::Figure);
     let tables = results.iter().map(|result| Block::Table(table(all, result)));
-    std::iter::once(paragraph(EXPLANATION)).chain(figure).chain(tables).chain(in_part(all, results)).collect()
+    std::iter::once(paragraph(EXPLANATION))
+        .chain(figure)
+        .chain(tables)
+        .chain(in_part(all, results))
+        .chain(failed(all, results))
+        .collect()
+}
+
+/// Where queries failed, which then count nowhere.
+fn failed(all: &Context<'_>, results: &[InterferenceResult]) -> Option<Block> {
+    let one = |result: &InterferenceResult| {
+        let rows = result.rows.iter().filter(|row| row.failed_queries > 0);
+        let each = rows.map(|row| {
+            format!("{} of {} on {}", thousands(row.failed_queries), clean(&row.workload), all.label(&result.contender))
+        });
+        each.collect::<Vec<_>>()
+    };
+    let found: Vec<String> = results.iter().flat_map(one).collect();
+    let text = "Queries that failed, those over their `limit` among them, are in no number above";
+    (!found.is_empty()).then(|| Block::Note(format!("{text}: {}.", list(&found))))
 }
 
 /// Where a trial was too short for every query.
