@@ -35,9 +35,11 @@ pub struct WorkloadKind {
     /// When its transactions run against the simulated driver, which returns no values: always (empty), or with which
     /// parameters; `None` is never.
     pub without_values: Option<&'static str>,
-    /// Where each connection is a stream of transactions that has an end: how many streams there are unless a study says so. Such a trial has
-    /// no warm-up, and its window is over with the last stream.
-    pub streams: Option<fn(&Parameters) -> u32>,
+    /// Where each connection is a stream of transactions that has an end, with these parameters: how many streams there are unless a study
+    /// says so. Such a trial has no warm-up, and its window is over with the last stream.
+    pub streams: fn(&Parameters) -> Option<u32>,
+    /// Whether a transaction may last for seconds: then a second in which none ends is no stall, and its rate says nothing.
+    pub long: bool,
     /// What a report must say wherever it shows this workload.
     pub disclosure: fn(&Disclosed<'_>) -> Option<Disclosure>,
 }
@@ -126,7 +128,8 @@ impl WorkloadKind {
             waits: |_| false,
             writes: |_| true,
             without_values: None,
-            streams: None,
+            streams: |_| None,
+            long: false,
             disclosure: |_| None,
         }
     }

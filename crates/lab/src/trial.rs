@@ -177,7 +177,8 @@ pub fn run_watched(
     stop: &StopToken,
     observer: &mut dyn Observer,
 ) -> Result<(RunRecord, Details), Failure> {
-    let spec = task.spec.clone();
+    let (spec, kind) = (task.spec.clone(), context.study.workload(&task.key.workload).and_then(|w| w.known));
+    let long = kind.is_some_and(|kind| kind.long);
     let tuned = Tuned::hold(task.stage)?;
     let facts = task.stage.server.facts()?;
     task.stage.has_transactions(&facts)?;
@@ -194,12 +195,14 @@ pub fn run_watched(
     let (after, away) = seen(task.stage.server.counters())?;
     let as_text = task.stage.server.text_fallbacks() - before.as_text + by_agents;
     let (rows_after, uncounted) = rows_after(context, &task, (&new_records, away.is_some()), stop)?;
-    let health = of_agents_too(sampler.health(&spec, std::mem::take(&mut outcome.health), &outcome.intervals), &agents);
+    let health = of_agents_too(sampler.health((&spec, long), std::mem::take(&mut outcome.health), &outcome.intervals), &agents);
     let of_server = ServerSide::of(task.stage, &mut sampler, tuned.end()?);
     let mut flags = flags::of((&spec, applied_by(&agents)), &outcome.measured, &health)?;
     // A number of transactions may have ended it long before its longest time.
     let load_ns = spec.warmup_ns + outcome.measured.window_ns;
-    flags.extend(flags::foreign_load(&work, load_ns, queries_of_streams(&spec, &outcome)));
+    // Several processes of a server may run one long query.
+    let queries = if long { outcome.statements_whole_run.select } else { 0 };
+    flags.extend(flags::foreign_load(&work, load_ns, queries));
     let (of_machine, emulator) = of_client(std::mem::take(&mut sampler.flags), context.host, &agents);
     flags.extend(beside_the_engine(as_text, of_machine, away.or(uncounted), emulator));
     let functional = facts.functional.clone().map(|why| Flag::FunctionalServer { why });
@@ -240,11 +243,6 @@ pub fn run_watched(
         void: None,
     };
     Ok((says_whether_it_has_a_value(record), details))
-}
-
-/// The queries that streams sent, each of which several processes of a server may run.
-fn queries_of_streams(spec: &TrialSpec, outcome: &TrialOutcome) -> u64 {
-    if spec.streams { outcome.statements_whole_run.select } else { 0 }
 }
 
 fn says_whether_it_has_a_value(mut record: RunRecord) -> RunRecord {

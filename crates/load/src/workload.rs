@@ -116,6 +116,12 @@ pub trait Workload: Send + Sync + 'static {
         false
     }
 
+    /// Whether a transaction that failed is one of those after which a trial ends, where it ends after a number of them. Else another one
+    /// takes its place.
+    fn counts_failed(&self) -> bool {
+        false
+    }
+
     /// Connections that it needs beside those of the load, such as that of a refresh stream. Their terminals have the numbers after those of
     /// the load.
     fn extra_terminals(&self) -> u32 {

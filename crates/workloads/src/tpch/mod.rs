@@ -16,8 +16,9 @@ mod scale;
 mod terminal;
 
 pub use data::{DataOptions, TpchData, TpchPart};
-pub use options::Options;
-pub use registration::{KIND, QPH_READ, QPHH};
+pub use kinds::KINDS;
+pub use options::{Options, Values};
+pub use registration::{KIND, QPH_READ, QPHH, QUERIES_PER_HOUR};
 pub use scale::Scale;
 pub use terminal::{Tpch, TpchTerminal};
 
