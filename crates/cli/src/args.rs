@@ -67,7 +67,7 @@ pub(crate) enum Command {
     Deploy(deploy::DeployArguments),
     /// Find the highest throughput at which each contender keeps a latency objective
     Capacity(CapacityArguments),
-    // The next three read their words themselves, in the syntax of the program that they replace: see `replaced` in main.rs.
+    // The next four read their words themselves, in the syntax of the program that they replace: see `replaced` in main.rs.
     /// Replace sysbench: put `perbuck` before a command line of one of its database scripts
     ///
     /// `perbuck sysbench --help` lists the options, which are sysbench's own; docs/commands/sysbench.md says what differs.
@@ -82,6 +82,15 @@ pub(crate) enum Command {
     /// `perbuck tpcc --help` lists the options, which are go-tpc's own; docs/commands/tpcc.md says what differs.
     #[command(disable_help_flag = true, disable_version_flag = true)]
     Tpcc {
+        /// Command and options as go-tpc takes them
+        #[arg(value_name = "WORDS", trailing_var_arg = true, allow_hyphen_values = true)]
+        words: Vec<OsString>,
+    },
+    /// Replace `go-tpc tpch` and `tiup bench tpch`: write `perbuck tpch` instead
+    ///
+    /// `perbuck tpch --help` lists the options, which are go-tpc's own; docs/commands/tpch.md says what differs.
+    #[command(disable_help_flag = true, disable_version_flag = true)]
+    Tpch {
         /// Command and options as go-tpc takes them
         #[arg(value_name = "WORDS", trailing_var_arg = true, allow_hyphen_values = true)]
         words: Vec<OsString>,

@@ -75,6 +75,10 @@ const SUBSTITUTIONS: &[(&str, &str, &str)] = &[
     ("docs/commands/tpcc.md", "-H db1 -P 4000 -U root -D tpcc", "-H $HOST -P $PORT -U root -D $DATABASE"),
     ("docs/commands/tpcc.md", "--warehouses 100 -T 64 --time 10m", "--warehouses 1 -T 4 --time 1s"),
     ("docs/commands/tpcc.md", "--warehouses 100", "--warehouses 1"),
+    ("docs/commands/tpch.md", "MYSQL_PWD=…", "MYSQL_PWD=$PASSWORD"),
+    ("docs/commands/tpch.md", "-H db1 -P 4000 -U root -D tpch", "-H $HOST -P $PORT -U root -D $DATABASE"),
+    ("docs/commands/tpch.md", "--sf 10 -T 16 --tiflash-replica 2", "--sf 0.01 -T 2"),
+    ("docs/commands/tpch.md", "--sf 10 -T 4 --time 30m", "--sf 0.01 -T 2 --count 2"),
     ("docs/commands/ycsb.md", "PERBUCK_YCSB_PASSWORD=…", "PERBUCK_YCSB_PASSWORD=$PASSWORD"),
     (
         "docs/commands/ycsb.md",
@@ -89,7 +93,7 @@ const SUBSTITUTIONS: &[(&str, &str, &str)] = &[
 const STUDIES: [&str; 4] = ["run", "compare", "report", "verify"];
 const PREPARATION: [&str; 5] = ["init", "prepare", "check", "plan", "capacity"];
 const PUBLISHED: [&str; 5] = ["price", "prices", "replay", "audit", "import"];
-const OTHER_TOOLS: [&str; 3] = ["sysbench", "tpcc", "ycsb"];
+const OTHER_TOOLS: [&str; 4] = ["sysbench", "tpcc", "tpch", "ycsb"];
 const ALONE: [&str; 6] = [
     "README.md",
     "docs/exit-codes.md",
