@@ -55,9 +55,7 @@ fn main() -> ExitCode {
         Command::Deploy(a) => commands::deploy::run(a),
         Command::Capacity(a) => commands::capacity(a),
         Command::Import(a) => commands::import::run(a),
-        Command::Sysbench { .. } | Command::Tpcc { .. } | Command::Tpch { .. } | Command::Ycsb { .. } => {
-            Err(not_of_replacements())
-        }
+        Command::Sysbench(_) | Command::Tpcc(_) | Command::Tpch(_) | Command::Ycsb(_) => Err(not_of_replacements()),
         Command::Dashboard => commands::dashboard(),
         Command::Compare(a) => commands::compare(a),
         Command::Report(a) => commands::report(a),

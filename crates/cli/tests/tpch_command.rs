@@ -9,7 +9,7 @@ use std::process::Stdio;
 
 use common::maria::Maria;
 use common::postgres::Postgres;
-use common::{Desk, Ended, ended, signal, wait_until};
+use common::{Desk, Ended, ended, server, signal, wait_until};
 
 /// Seconds by query of the lines of go-tpc with that prefix (682637f: `[Summary] Q1: 5.02s`).
 fn seconds(out: &str, prefix: &str) -> BTreeMap<String, f64> {
@@ -81,6 +81,7 @@ fn a_script_of_go_tpc_works_on_mariadb() {
     side.refused(&["prepare"], 4, &["table region exists already", "--dropdata"]);
     side.refused(&["run", "--sf=1"], 4, &["which are those of SF 0.01, and --sf is 1", "give --sf 0.01"]);
 
+    answers_are_right(&side);
     queries_run_in_the_order_of_go_tpc(&side, &maria);
     wrong_answers_and_errors(&side, &maria);
     let cleaned = side.good(&["cleanup"]);
@@ -148,6 +149,15 @@ fn a_script_of_go_tpc_works_on_postgres() {
     assert_eq!(side.desk.records("checked")[0].target.variables["session work_mem"], "64MB");
     side.good(&["cleanup"]);
     assert_eq!(postgres.sql("SELECT COUNT(*) FROM pg_tables WHERE schemaname = 'public'").trim(), "0");
+}
+
+#[test]
+fn duckdb_gives_right_answers() {
+    // Without the library each command would fail, and say so less clearly.
+    server("PERBUCK_DUCKDB_LIBRARY");
+    let side = Side::of(Desk::new(), &["--target=duckdb:t.duckdb", "--sf=0.01"]);
+    side.good(&["prepare"]);
+    answers_are_right(&side);
 }
 
 #[test]
