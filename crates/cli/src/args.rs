@@ -8,8 +8,8 @@ pub(crate) mod fleet;
 mod form;
 mod machine;
 mod metrics;
+mod replaced;
 
-use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
@@ -23,6 +23,7 @@ pub(crate) use evaluation::{
 };
 pub(crate) use form::FormArguments;
 pub(crate) use machine::{DoctorArguments, FactsArguments};
+use replaced::ReplacedArguments;
 
 /// The database price-performance lab: drives databases with standard workloads, prices the systems under test, compares
 /// them with stated uncertainty, and writes the report.
@@ -67,34 +68,27 @@ pub(crate) enum Command {
     Deploy(deploy::DeployArguments),
     /// Find the highest throughput at which each contender keeps a latency objective
     Capacity(CapacityArguments),
-    // The next three read their words themselves, in the syntax of the program that they replace: see `replaced` in main.rs.
+    // The next four read their words themselves, in the syntax of the program that they replace: see `replaced` in main.rs.
     /// Replace sysbench: put `perbuck` before a command line of one of its database scripts
     ///
     /// `perbuck sysbench --help` lists the options, which are sysbench's own; docs/commands/sysbench.md says what differs.
     #[command(disable_help_flag = true, disable_version_flag = true)]
-    Sysbench {
-        /// Options, script and command as sysbench takes them
-        #[arg(value_name = "WORDS", trailing_var_arg = true, allow_hyphen_values = true)]
-        words: Vec<OsString>,
-    },
+    Sysbench(ReplacedArguments),
     /// Replace `go-tpc tpcc` and `tiup bench tpcc`: write `perbuck tpcc` instead
     ///
     /// `perbuck tpcc --help` lists the options, which are go-tpc's own; docs/commands/tpcc.md says what differs.
     #[command(disable_help_flag = true, disable_version_flag = true)]
-    Tpcc {
-        /// Command and options as go-tpc takes them
-        #[arg(value_name = "WORDS", trailing_var_arg = true, allow_hyphen_values = true)]
-        words: Vec<OsString>,
-    },
+    Tpcc(ReplacedArguments),
+    /// Replace `go-tpc tpch` and `tiup bench tpch`: write `perbuck tpch` instead
+    ///
+    /// `perbuck tpch --help` lists the options, which are go-tpc's own; docs/commands/tpch.md says what differs.
+    #[command(disable_help_flag = true, disable_version_flag = true)]
+    Tpch(ReplacedArguments),
     /// Replace go-ycsb: write `perbuck ycsb` instead
     ///
     /// `perbuck ycsb --help` lists the properties, which are those of YCSB and go-ycsb; docs/commands/ycsb.md says what differs.
     #[command(disable_help_flag = true, disable_version_flag = true)]
-    Ycsb {
-        /// load or run, the database, and options as go-ycsb takes them
-        #[arg(value_name = "WORDS", trailing_var_arg = true, allow_hyphen_values = true)]
-        words: Vec<OsString>,
-    },
+    Ycsb(ReplacedArguments),
     /// Read logs of sysbench, go-tpc, YCSB, HammerDB, pgbench and BenchBase as trials of a study
     Import(crate::commands::import::ImportArguments),
     /// Print a Grafana dashboard for what `perbuck run --metrics` and `perbuck serve` export

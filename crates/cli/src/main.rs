@@ -55,7 +55,7 @@ fn main() -> ExitCode {
         Command::Deploy(a) => commands::deploy::run(a),
         Command::Capacity(a) => commands::capacity(a),
         Command::Import(a) => commands::import::run(a),
-        Command::Sysbench { .. } | Command::Tpcc { .. } | Command::Ycsb { .. } => Err(not_of_replacements()),
+        Command::Sysbench(_) | Command::Tpcc(_) | Command::Tpch(_) | Command::Ycsb(_) => Err(not_of_replacements()),
         Command::Dashboard => commands::dashboard(),
         Command::Compare(a) => commands::compare(a),
         Command::Report(a) => commands::report(a),
@@ -75,6 +75,7 @@ fn replaced() -> Option<ExitCode> {
     match name.to_str()? {
         "sysbench" => Some(perbuck_dropin::sysbench::run(&words)),
         "tpcc" => Some(ended(perbuck_dropin::tpcc::run(&words))),
+        "tpch" => Some(ended(perbuck_dropin::tpch::run(&words))),
         "ycsb" => Some(perbuck_dropin::ycsb::run(&words)),
         _ => None,
     }
@@ -82,8 +83,7 @@ fn replaced() -> Option<ExitCode> {
 
 /// What stands before the name of such a command is for perbuck, which has nothing to say in its output.
 fn not_of_replacements() -> LabError {
-    let message =
-        "--quiet and --verbose do not apply to sysbench, tpcc and ycsb, which print the lines of the programs that they replace";
+    let message = "--quiet and --verbose do not apply to sysbench, tpcc, tpch and ycsb, which print the lines of the programs that they replace";
     LabError::usage(message, "remove the option")
 }
 

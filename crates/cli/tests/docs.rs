@@ -5,12 +5,15 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by it")]
 
 mod common;
+#[path = "docs/substitutions.rs"]
+mod substitutions;
 
 use std::path::Path;
 use std::process::Command;
 
 use common::maria::Maria;
 use common::{Desk, SQLITE_STUDY, edited};
+use substitutions::SUBSTITUTIONS;
 
 /// Commands of pages that no test runs as they stand, and why: page, beginning of the command, reason.
 const NOT_RUN: &[(&str, &str, &str)] = &[
@@ -61,35 +64,11 @@ const NOT_RUN: &[(&str, &str, &str)] = &[
     ("docs/releases.md", "", "builds for half an hour; dev/release.d/check runs what it makes"),
 ];
 
-/// What a page shows is long or names servers of its own; this replaces them: page, shown, run. Every row must be needed.
-const SUBSTITUTIONS: &[(&str, &str, &str)] = &[
-    ("docs/commands/sysbench.md", "MYSQL_PWD=…", "MYSQL_PWD=$PASSWORD"),
-    (
-        "docs/commands/sysbench.md",
-        "--mysql-host=db1 --mysql-user=me",
-        "--mysql-host=$HOST --mysql-port=$PORT --mysql-user=root --mysql-db=$DATABASE",
-    ),
-    ("docs/commands/sysbench.md", "--table-size=100000", "--table-size=100"),
-    ("docs/commands/sysbench.md", "--time=60 --report-interval=10", "--time=2 --report-interval=1"),
-    ("docs/commands/tpcc.md", "MYSQL_PWD=…", "MYSQL_PWD=$PASSWORD"),
-    ("docs/commands/tpcc.md", "-H db1 -P 4000 -U root -D tpcc", "-H $HOST -P $PORT -U root -D $DATABASE"),
-    ("docs/commands/tpcc.md", "--warehouses 100 -T 64 --time 10m", "--warehouses 1 -T 4 --time 1s"),
-    ("docs/commands/tpcc.md", "--warehouses 100", "--warehouses 1"),
-    ("docs/commands/ycsb.md", "PERBUCK_YCSB_PASSWORD=…", "PERBUCK_YCSB_PASSWORD=$PASSWORD"),
-    (
-        "docs/commands/ycsb.md",
-        "mysql.host=db1 -p mysql.user=me",
-        "mysql.host=$HOST -p mysql.port=$PORT -p mysql.user=root -p mysql.db=$DATABASE",
-    ),
-    ("docs/commands/ycsb.md", "recordcount=1000000", "recordcount=1000"),
-    ("docs/commands/ycsb.md", "operationcount=5000000", "operationcount=1000"),
-];
-
 /// Pages whose commands run here, by what they need.
 const STUDIES: [&str; 4] = ["run", "compare", "report", "verify"];
 const PREPARATION: [&str; 5] = ["init", "prepare", "check", "plan", "capacity"];
 const PUBLISHED: [&str; 5] = ["price", "prices", "replay", "audit", "import"];
-const OTHER_TOOLS: [&str; 3] = ["sysbench", "tpcc", "ycsb"];
+const OTHER_TOOLS: [&str; 4] = ["sysbench", "tpcc", "tpch", "ycsb"];
 const ALONE: [&str; 6] = [
     "README.md",
     "docs/exit-codes.md",

@@ -109,6 +109,20 @@ fn tpcc_with_two_agents_ends_by_its_time_or_by_ctrl_c_with_its_summary() {
 }
 
 #[test]
+fn tpch_with_two_agents_starts_each_thread_with_another_query() {
+    let (desk, maria, running) = start("PERBUCK_TPCH_PASSWORD", "fleet_tpch");
+    let line = ["tpch", "-H", &maria.host, "-P", &maria.port, "-U", "root", "-D", &maria.database, "--sf", "0.01"];
+    let both = addresses(&running);
+    good(desk.perbuck(&[&line[..], &["prepare"]].concat()));
+    let by =
+        ["run", "-T", "4", "--agents", &both, "--token-file", "token", "--queries", "q6,q1,q14,q4", "--check", "--count", "4"];
+    let ran = good(desk.perbuck(&[&line[..], &by].concat()));
+    assert_eq!(ran.out.matches("right answers 1\n").count(), 4, "{ran:#?}");
+    maria.sql("UPDATE lineitem SET l_discount = 0 WHERE l_orderkey % 2 = 0");
+    refused(&desk.perbuck(&[&line[..], &by].concat()), 1, &["[Summary] Q6_ERR: ", "answers were wrong"]);
+}
+
+#[test]
 fn ycsb_with_two_agents_inserts_no_record_twice() {
     let (desk, maria, running) = start("PERBUCK_YCSB_PASSWORD", "fleet_ycsb_command");
     let (host, port) = (format!("mysql.host={}", maria.host), format!("mysql.port={}", maria.port));

@@ -59,6 +59,30 @@ fn tpcc_keeps_its_twelve_conditions() {
 }
 
 #[test]
+fn tpch_answers_are_right_with_the_tuning_of_go_tpc() {
+    let tidb = Tidb::start();
+    let port = tidb.port.to_string();
+    let words = |words: &[&str]| {
+        let target = ["-H", "127.0.0.1", "-P", &port, "-U", "root", "-D", "test", "--sf", "0.01"];
+        tidb.desk.perbuck(&[&["tpch"][..], words, &target].concat())
+    };
+    let refused = words(&["prepare", "--tiflash-replica", "1"]);
+    assert!(
+        refused.code == Some(2) && refused.err.contains("--tiflash-replica is 1, and the cluster has 0 TiFlash"),
+        "{refused:?}"
+    );
+    assert_eq!(words(&["prepare"]).code, Some(0));
+    let engines = "--conn-params=tidb_isolation_read_engines='tikv,tidb'";
+    let ran = words(&["run", "--check", "--count=22", engines]);
+    assert!(ran.code == Some(0) && ran.out.matches("right answers 1\n").count() == 22, "{ran:?}");
+    assert!(ran.err.contains("every session sets tidb_default_string_match_selectivity=0.1"), "{ran:?}");
+    let record = tidb.desk.records("results/tpch").pop().unwrap();
+    assert_eq!(record.target.variables["session tidb_opt_join_reorder_threshold"], "60");
+    let plain = words(&["run", "--enable-query-tuning=false", "--queries=q6", "--count=1", "--no-record"]);
+    assert!(plain.code == Some(0) && !plain.err.contains("every session sets"), "{plain:?}");
+}
+
+#[test]
 fn ycsb_finds_every_row_right() {
     let tidb = Tidb::start();
     let port = format!("mysql.port={}", tidb.port);

@@ -173,6 +173,13 @@ fn what_streams_do_not_have_is_refused() {
             "trials = 1",
             "not known at scale 0.1",
         ),
+        (
+            format!("{SMALL}\nqueries = \"q1,q23\"\nrefresh = false"),
+            "trials = 1",
+            "`queries` holds \"q23\", which is none of q1 to q22",
+        ),
+        (format!("{SMALL}\nqueries = \"q1\""), "trials = 1", "`queries` is given, and `refresh` belongs to the tests"),
+        (format!("{SMALL}\nqueries = \"q1\"\nrefresh = false\nstreams = [2]"), "trials = 1", "are no streams"),
         (SMALL.to_owned(), "duration = \"10s\"", "`sweep.duration` plays no part"),
         (SMALL.to_owned(), "connections = [4]", "`sweep.connections` plays no part"),
         ("kind = \"sysbench\"\nstreams = [2]".to_owned(), "trials = 1", "are no streams"),

@@ -37,9 +37,12 @@ pub struct WorkloadKind {
     pub without_values: Option<&'static str>,
     /// How many connections it needs beside those of the load, with these parameters.
     pub beside: fn(&Parameters) -> u32,
-    /// Where each connection is a stream of transactions that has an end: how many streams there are unless a study says so. Such a trial has
-    /// no warm-up, and its window is over with the last stream.
-    pub streams: Option<fn(&Parameters) -> u32>,
+    /// Where each connection is a stream of transactions that has an end, with these parameters: how many streams there are unless a study
+    /// says so. Such a trial has no warm-up, and its window is over with the last stream.
+    pub streams: fn(&Parameters) -> Option<u32>,
+    /// Whether a transaction may last for seconds, with these parameters: then a second in which none ends is no stall, and its rate says
+    /// nothing.
+    pub long: fn(&Parameters) -> bool,
     /// What two loads at once do to each other, where its trials have two.
     pub interference: Option<&'static Interference>,
     /// What a report must say wherever it shows this workload.
@@ -148,7 +151,8 @@ impl WorkloadKind {
             writes: |_| true,
             without_values: None,
             beside: |_| 0,
-            streams: None,
+            streams: |_| None,
+            long: |_| false,
             interference: None,
             disclosure: |_| None,
         }

@@ -35,8 +35,8 @@ pub(crate) fn none(agents: Option<&FleetOptions>, order: &str) -> Result<(), Ref
     }
 }
 
-/// What is told of agents, on standard error.
-struct Said;
+/// What the lab tells of its work, on standard error.
+pub(crate) struct Said;
 
 impl Progress for Said {
     fn line(&mut self, text: &str) {

@@ -239,6 +239,11 @@ impl Given {
         }
     }
 
+    /// The words of the command.
+    pub(crate) fn command(&self) -> &'static str {
+        self.table.command
+    }
+
     /// Refuses what the order that the words name does not know.
     pub(crate) fn only_of(&self, order: &str) -> Result<(), Refused> {
         let foreign = |f: &&&str| self.table.find(f).is_some_and(|f| !f.of.is_empty() && !f.of.contains(&order));

@@ -70,7 +70,7 @@ fn pass(watch: &mut dyn Observer) {
             failed: times(if k == 1 { &[7] } else { &[] }),
             pauses: if k == 2 { pauses(n) } else { PausesSeen::default() },
         };
-        let kinds: Vec<KindSecond> = (0..6).map(kind).collect();
+        let kinds: Vec<KindSecond> = (0..27).map(kind).collect();
         let latency = times(&[n, 2 * n, 30 * n]);
         let counts = StatementCounts { read: 1400 * n, write: 400 * n, other: 200 * n, ..StatementCounts::default() };
         let second = Second { counts, reconnects: n / 2, losses: n / 2, latency, kinds, ..Second::default() };

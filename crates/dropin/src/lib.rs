@@ -1,4 +1,5 @@
-//! The command lines of other benchmark programs: `perbuck sysbench`, `perbuck tpcc` (go-tpc) and `perbuck ycsb` (go-ycsb, YCSB).
+//! The command lines of other benchmark programs: `perbuck sysbench`, `perbuck tpcc` and `perbuck tpch` (go-tpc), and `perbuck ycsb`
+//! (go-ycsb, YCSB).
 //!
 //! ```
 //! use std::ffi::OsString;
@@ -22,6 +23,7 @@ mod agents;
 mod cases;
 mod duration;
 mod flags;
+mod go_tpc;
 #[cfg(test)]
 mod golden;
 mod keep;
@@ -37,4 +39,5 @@ mod style;
 pub mod sysbench;
 mod target;
 pub mod tpcc;
+pub mod tpch;
 pub mod ycsb;

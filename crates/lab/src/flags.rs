@@ -16,7 +16,7 @@ use crate::error::LabError;
 
 mod foreign;
 
-pub(crate) use foreign::{foreign_load, queries_of_streams};
+pub(crate) use foreign::{foreign_load, long_queries};
 
 /// What of its equal share a server may have more or less.
 const UNEVEN: f64 = 0.1;

@@ -60,7 +60,7 @@ pub mod stage;
 mod steps;
 pub mod store;
 pub mod stored;
-mod tiflash;
+pub mod tiflash;
 pub mod trial;
 mod tuning;
 pub mod verify;

@@ -110,14 +110,17 @@ impl<'a> Sampler<'a> {
         self.samples.record()
     }
 
-    /// The state of the client, with what the engine does not know of it.
-    pub(crate) fn health(&self, spec: &TrialSpec, of_engine: Health, intervals: &[Interval]) -> Health {
+    /// The state of the client, with what the engine does not know of it. Of `long` transactions none may end for seconds.
+    pub(crate) fn health(&self, (spec, long): (&TrialSpec, bool), of_engine: Health, intervals: &[Interval]) -> Health {
+        let gaps = if long { (0, Vec::new()) } else { (of_engine.longest_gap_ns, of_engine.gaps) };
         Health {
+            longest_gap_ns: gaps.0,
+            gaps: gaps.1,
             client_user_ns: self.own.user_ns,
             client_system_ns: self.own.system_ns,
             samples: self.samples(),
             peak_memory_bytes: perbuck_observe::peak_memory_bytes(),
-            steadiness: flags::steadiness(&spec.phases, intervals).filter(|_| !spec.streams),
+            steadiness: flags::steadiness(&spec.phases, intervals).filter(|_| !long),
             ..of_engine
         }
     }

@@ -24,7 +24,10 @@ struct Replica {
 }
 
 /// Makes sure that the servers of a contender can have the replicas that it asks for, as far as they tell before there are tables.
-pub(crate) fn possible(stage: &Stage) -> Result<(), LabError> {
+///
+/// # Errors
+/// That it is no TiDB, or has too few TiFlash servers.
+pub fn possible(stage: &Stage) -> Result<(), LabError> {
     let Some(wanted) = stage.tiflash_replicas else { return Ok(()) };
     let words = words(stage)?;
     let version = ask(stage, words.version)?.unwrap_or_default();
@@ -56,7 +59,10 @@ fn ask(stage: &Stage, sql: &str) -> Result<Option<String>, LabError> {
 }
 
 /// Lets every table have the replicas that the contender asks for, and waits until all are available.
-pub(crate) fn ready(stage: &Stage, stop: &StopToken, progress: &mut dyn Progress) -> Result<(), LabError> {
+///
+/// # Errors
+/// The server's answer, that TiFlash makes no progress, or that the user stopped it.
+pub fn ready(stage: &Stage, stop: &StopToken, progress: &mut dyn Progress) -> Result<(), LabError> {
     let Some(wanted) = stage.tiflash_replicas else { return Ok(()) };
     let (words, tables, title) = (words(stage)?, &stage.tables, &stage.title);
     // What TiDB says of a table; `None` where it has no replica.

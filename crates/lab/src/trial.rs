@@ -12,7 +12,7 @@ use perbuck_core::run_record::{
     AgentRecord, BootTime, DataSize, Flag, Health, HistogramRecord, HostRecord, Interval, LoadRecord, Prewarmed, RECORD_SCHEMA,
     RunRecord, TargetRecord, WorkloadRecord,
 };
-use perbuck_core::study::Study;
+use perbuck_core::study::{Study, WorkloadSpec};
 use perbuck_core::units::total;
 use perbuck_load::driver::{ServerWork, TargetFacts};
 use perbuck_load::limit::Tolerance;
@@ -177,7 +177,8 @@ pub fn run_watched(
     stop: &StopToken,
     observer: &mut dyn Observer,
 ) -> Result<(RunRecord, Details), Failure> {
-    let spec = task.spec.clone();
+    let (spec, of_study) = (task.spec.clone(), context.study.workload(&task.key.workload));
+    let long = of_study.is_some_and(WorkloadSpec::is_long);
     let tuned = Tuned::hold(task.stage)?;
     let facts = task.stage.server.facts()?;
     task.stage.has_transactions(&facts)?;
@@ -194,12 +195,12 @@ pub fn run_watched(
     let (after, away) = seen(task.stage.server.counters())?;
     let as_text = task.stage.server.text_fallbacks() - before.as_text + by_agents;
     let (rows_after, uncounted) = rows_after(context, &task, (&new_records, away.is_some()), stop)?;
-    let health = of_agents_too(sampler.health(&spec, std::mem::take(&mut outcome.health), &outcome.intervals), &agents);
+    let health = of_agents_too(sampler.health((&spec, long), std::mem::take(&mut outcome.health), &outcome.intervals), &agents);
     let of_server = ServerSide::of(task.stage, &mut sampler, tuned.end()?);
     let mut flags = flags::of((&spec, applied_by(&agents)), &outcome.measured, &health)?;
     // A number of transactions may have ended it long before its longest time.
     let load_ns = spec.warmup_ns + outcome.measured.window_ns;
-    flags.extend(flags::foreign_load(&work, load_ns, flags::queries_of_streams((context.study, task.key), &spec, &outcome)));
+    flags.extend(flags::foreign_load(&work, load_ns, flags::long_queries(of_study, &spec, &outcome)));
     let (of_machine, emulator) = of_client(std::mem::take(&mut sampler.flags), context.host, &agents);
     flags.extend(beside_the_engine(as_text, of_machine, away.or(uncounted), emulator));
     let functional = facts.functional.clone().map(|why| Flag::FunctionalServer { why });

@@ -45,14 +45,14 @@ impl EventLimit {
         self.0.as_ref().is_none_or(|events| events.take())
     }
 
-    /// Corrects the count at the end of a transaction. One that failed lets another one start. One that started in the
-    /// warm-up and completed in the window is counted now, since it counts there.
+    /// Corrects the count at the end of a transaction. One that does not count, since it failed, lets another one start. One that
+    /// started in the warm-up and ended in the window is counted now, since it counts there.
     #[inline]
-    pub(crate) fn ended(&self, completed: bool, started_ns: i64, ended_ns: i64) {
+    pub(crate) fn ended(&self, counts: bool, started_ns: i64, ended_ns: i64) {
         let Some(events) = &self.0 else { return };
-        if started_ns >= 0 && !completed {
+        if started_ns >= 0 && !counts {
             events.left.fetch_add(1, Ordering::Relaxed);
-        } else if started_ns < 0 && ended_ns >= 0 && completed {
+        } else if started_ns < 0 && ended_ns >= 0 && counts {
             events.take();
         }
     }

@@ -166,7 +166,8 @@ impl<D: Driver, W: Workload> TerminalTask<D, W> {
         let Sample { outcome, started_ns, finished_ns, .. } = sample;
         self.common.recorder.borrow_mut().record(sample);
         if !self.beside {
-            self.common.limit.ended(outcome != Outcome::Failed, started_ns, finished_ns);
+            let counts = outcome != Outcome::Failed || self.common.workload.counts_failed();
+            self.common.limit.ended(counts, started_ns, finished_ns);
         }
         if let Some(taken) = self.common.taken.borrow_mut().get_mut(self.position as usize) {
             *taken = None;

@@ -111,13 +111,14 @@ pub trait Workload: Send + Sync + 'static {
         false
     }
 
-    /// Whether its transactions may last for seconds, so that a time in which none ends says nothing of the server.
-    fn lasts_long(&self) -> bool {
+    /// Whether its terminals pause (see [`Terminal::pauses`]): then connections are idle by intention.
+    fn pauses(&self) -> bool {
         false
     }
 
-    /// Whether its terminals pause (see [`Terminal::pauses`]): then connections are idle by intention.
-    fn pauses(&self) -> bool {
+    /// Whether a transaction that failed is one of those after which a trial ends, where it ends after a number of them. Else another one
+    /// takes its place.
+    fn counts_failed(&self) -> bool {
         false
     }
 

@@ -48,7 +48,7 @@ impl Tidb {
         if !config.is_empty() {
             desk.write("tidb.toml", config);
         }
-        ["SYSBENCH", "TPCC", "YCSB", "T"].iter().for_each(|word| desk.set(&format!("PERBUCK_{word}_PASSWORD"), ""));
+        ["SYSBENCH", "TPCC", "TPCH", "YCSB", "T"].iter().for_each(|word| desk.set(&format!("PERBUCK_{word}_PASSWORD"), ""));
         let (port, status) = (free_port(), free_port());
         let process = spawn(&desk, port, status);
         let tidb = Self { desk, process, port, status };

@@ -178,6 +178,11 @@ impl WorkloadSpec {
         self.known.is_none_or(|kind| (kind.writes)(&self.parameters))
     }
 
+    /// Whether one of its transactions may last for seconds.
+    pub fn is_long(&self) -> bool {
+        self.known.is_some_and(|kind| (kind.long)(&self.parameters))
+    }
+
     /// Connections that it needs beside those of the load.
     pub fn beside(&self) -> u32 {
         self.known.map_or(0, |kind| (kind.beside)(&self.parameters))

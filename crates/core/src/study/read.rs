@@ -209,7 +209,7 @@ fn few_enough(root: &Section<'_>, study: &Study) -> bool {
 /// Each workload gets the sweep of the study with what it has of its own.
 fn give_sweeps(root: &Section<'_>, workloads: Vec<(WorkloadSpec, Own)>, sweep: Option<&Sweep>) -> Vec<WorkloadSpec> {
     let each = |(spec, own): (WorkloadSpec, Own)| {
-        let streams = spec.known.and_then(|kind| kind.streams).map(|default| default(&spec.parameters));
+        let streams = spec.known.and_then(|kind| (kind.streams)(&spec.parameters));
         let sweep = sweep.and_then(|sweep| match streams {
             Some(default) => Some(own.of_streams(root, sweep, (spec.line, default))),
             None => own.over(root, sweep, spec.line),

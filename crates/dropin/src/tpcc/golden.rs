@@ -2,7 +2,7 @@ use super::*;
 use crate::cases::words;
 use crate::golden::{Kept, details, hold, record, show};
 
-pub(super) fn read(line: &[&str]) -> Result<Given, Refused> {
+pub(crate) fn read(line: &[&str]) -> Result<Given, Refused> {
     TABLE.read(&words(line))
 }
 

@@ -5,28 +5,11 @@ use perbuck_core::histogram::Histogram;
 use perbuck_load::totals::PausesSeen;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
-use crate::style::{self, Style};
+use crate::go_tpc::layout::{Span, table};
+use crate::style::Style;
 
 /// A column of JSON alone.
 const JSON_ONLY: &str = "99.99th(ms)";
-
-/// What a block of lines is of.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Span {
-    /// The time since the last line.
-    Current,
-    /// The whole measured window.
-    Summary,
-}
-
-impl Span {
-    fn prefix(self) -> &'static str {
-        match self {
-            Self::Current => "[Current] ",
-            Self::Summary => "[Summary] ",
-        }
-    }
-}
 
 /// One kind of transaction in a time, or what failed of it.
 #[derive(Debug, Clone, PartialEq)]
@@ -163,20 +146,6 @@ pub(super) fn closing_of_2020(tpmc: f64, output: Style) -> String {
         Style::Table => table(&["tpmC"], vec![vec![cell]]),
         Style::Json => String::new(),
     }
-}
-
-/// A table as tablewriter draws it: headings in capitals in the middle, numbers to the right, words to the left. What has a
-/// unit is a word.
-fn table(headings: &[&str], mut rows: Vec<Vec<String>>) -> String {
-    if rows.is_empty() {
-        return String::new();
-    }
-    rows.insert(0, headings.iter().map(|h| h.to_uppercase()).collect());
-    style::table(&rows, |is_heading, cell, width| match cell.parse::<f64>() {
-        _ if is_heading => format!("{cell:^width$}"),
-        Ok(_) => format!("{cell:>width$}"),
-        Err(_) => format!("{cell:<width$}"),
-    })
 }
 
 #[cfg(test)]

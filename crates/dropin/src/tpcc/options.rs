@@ -1,32 +1,14 @@
 //! The options of go-tpc's `tpcc` under its own names and letters, each described in one place.
 
-use crate::agents::{AGENTS, TOKEN_FILE};
-use crate::flags::Kind::{Duration, Int, List, Password, Switch, Text};
+use crate::flags::Kind::{Duration, Int, List, Switch, Text};
 use crate::flags::{Flag, Table};
+use crate::go_tpc::options::{AC_THREADS, MAX_PROCS, METRICS, PPROF, SILENCE, WARMUP, database, joined, own};
 use crate::option::{Group, done, ignored, refused};
 
 const PREPARE: &[&str] = &["prepare"];
 const RUN: &[&str] = &["run"];
 
-const DATABASE: &[Flag] = &[
-    done("driver", Text, "mysql", "database driver: mysql, postgres, cockroach, yugabyte").short('d'),
-    done("host", List, "127.0.0.1", "database hosts; connections take them in turn").short('H'),
-    done("port", List, "4000", "database ports; every host is reached at every port").short('P'),
-    done("user", Text, "root", "database user").short('U'),
-    done("password", Password, "", "password; better in PERBUCK_TPCC_PASSWORD, MYSQL_PWD, PGPASSWORD or --password-file")
-        .short('p'),
-    done("db", Text, "test", "database; prepare creates it where it is missing").short('D'),
-    done("targets", List, "", "HOST:PORT of every server, instead of --host and --port"),
-    done(
-        "conn-params",
-        Text,
-        "",
-        "NAME=VALUE with & between them: tls, or for postgres sslmode, sslrootcert and connect_timeout; all others are set in every session of a run",
-    ),
-    done("ssl-ca", Text, "", "PEM file of certificate authorities; with it the server's certificate and name are checked"),
-    refused("ssl-cert", Text, "client certificates are not supported: leave --ssl-cert out and log in by password"),
-    refused("ssl-key", Text, "client certificates are not supported: leave --ssl-key out and log in by password"),
-];
+const DATABASE: &[Flag] = &database("password; better in PERBUCK_TPCC_PASSWORD, MYSQL_PWD, PGPASSWORD or --password-file");
 
 const WORK: &[Flag] = &[
     done("warehouses", Int, "10", "number of warehouses"),
@@ -69,15 +51,15 @@ const LOAD: &[Flag] = &[
     refused("conn-refresh-interval", Duration, "connections are kept for the whole run: leave --conn-refresh-interval out").of(RUN),
     done("summary", Switch, "false", "at every interval the total so far, and at the end tpmC alone, as tiup bench did in 2020"),
     done("output", Text, "plain", "what standard output holds: plain, table or json; prepare takes any other word as the folder of CSV files, as tiup bench did in 2020"),
-    ignored("silence", Switch, "", "nothing to do: errors are counted by code and printed once, at the end"),
-    done("max-procs", Int, "0", "load threads, which share the connections; 0 is one per processor"),
+    SILENCE,
+    MAX_PROCS,
     ignored("statusPort", Int, "", "nothing to do: only go-tpc's tpch asks the status port").short('S'),
-    ignored("acThreads", Int, "", "nothing to do: only go-tpc's ch has analytical threads").short('t'),
-    ignored("pprof", Text, "", "nothing to do: perbuck has no Go profile"),
-    ignored("metrics-addr", Text, "", "nothing is served: the record of the run has every second of it"),
+    AC_THREADS,
+    PPROF,
+    METRICS,
 ];
 
-const OWN: &[Flag] = &[
+const MORE: &[Flag] = &[
     done(
         "target",
         Text,
@@ -87,17 +69,11 @@ const OWN: &[Flag] = &[
     done("compat", Text, "", "go-tpc: run its SQL, mix and draws, defects included; the specification if not given"),
     done("batch", Switch, "false", "send the lines of an order, and the districts of a delivery, by statements of many rows")
         .of(RUN),
-    done("warmup", Duration, "0s", "time of warm-up before the measured window").of(RUN),
+    WARMUP,
     done("seed", Int, "0", "seed of all random choices; 0 takes one from the time, and the record has it").of(RUN),
-    done("password-file", Text, "", "a file that holds the password"),
-    done("ask-password", Switch, "false", "ask for the password"),
-    done("results", Text, "results/tpcc", "folder of the records of all runs").of(RUN),
-    done("contender", Text, "", "name of the database in the records; made of its address if not given").of(RUN),
-    done("no-record", Switch, "false", "write no record").of(RUN),
-    done(AGENTS.0, List, "", AGENTS.1).of(RUN),
-    done(TOKEN_FILE.0, Text, "", TOKEN_FILE.1).of(RUN),
-    done("help", Switch, "false", "print this help").short('h'),
 ];
+
+const OWN: &[Flag] = &joined::<{ MORE.len() + 8 }>(MORE, &own("results/tpcc"));
 
 /// All of them, in the order of the help.
 pub(super) const TABLE: Table = Table {

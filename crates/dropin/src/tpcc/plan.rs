@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use perbuck_core::study::Scalar;
-use perbuck_workloads::params::ParamProblem;
 use perbuck_workloads::tpcc;
 
 use super::settings::{Order, Settings};
 use crate::flags::Given;
+use crate::go_tpc::refused;
 use crate::refused::Refused;
 use crate::study::Workload;
 
@@ -46,7 +46,7 @@ pub(super) fn workload(
     if order == Order::Run {
         of_run(given, settings, session, &mut put)?;
     }
-    Workload::of("tpcc", parameters).map_err(|problems| refused(&problems))
+    Workload::of("tpcc", parameters).map_err(|problems| refused(&problems, &PARAMETERS))
 }
 
 /// What decides a run and not the data.
@@ -94,15 +94,6 @@ fn isolation(given: &Given) -> Result<Option<&'static str>, Refused> {
         "3" | "5" | "7" => Err(given.invalid("isolation", none)),
         _ => Err(given.invalid("isolation", "use 0, 1, 2, 4 or 6; perbuck tpcc --help says what they are")),
     }
-}
-
-/// A problem of a parameter, in the words of the command line.
-fn refused(problems: &[ParamProblem]) -> Refused {
-    let Some(first) = problems.first() else { return Refused::usage("the options of the workload are wrong", "") };
-    let named = PARAMETERS.iter().find(|(_, parameter)| *parameter == first.key);
-    let (option, key) = named.map_or((first.key.as_str(), first.key.as_str()), |(option, key)| (*option, *key));
-    let words = |text: &str| text.replace(&format!("`{key}`"), &format!("--{option}"));
-    Refused::usage(format!("--{option}: {}", words(&first.message)), words(&first.help))
 }
 
 #[cfg(test)]

@@ -2,19 +2,20 @@
 
 use perbuck_core::histogram::Histogram;
 use perbuck_core::metric::TPS;
-use perbuck_core::run_record::{Flag, HistogramRecord, RunRecord};
+use perbuck_core::run_record::{HistogramRecord, RunRecord};
 use perbuck_lab::error::LabError;
-use perbuck_lab::trial::{DRAIN_NS, Details};
+use perbuck_lab::trial::Details;
 use perbuck_load::observer::SecondSeen;
 use perbuck_load::recorder::KindSecond;
 use perbuck_workloads::tpcc::audit::{Audit, DISCLOSURE, Ran, audit};
 use perbuck_workloads::tpcc::{KINDS, Options, TPMC, compat_notes};
 
-use super::lines::{self, Row, Span, Wait};
+use super::lines::{self, Row, Wait};
 use super::machine::{self, CurrentJson, RunJson};
 use super::report;
 use super::settings::Settings;
-use crate::load::SECOND_NS;
+use crate::go_tpc::flag_text;
+use crate::go_tpc::layout::Span;
 use crate::output::Streams;
 use crate::run::{Ended, Printer, defect};
 use crate::style::Style;
@@ -136,11 +137,4 @@ fn rows(record: &RunRecord, details: &Details) -> Result<Vec<Row>, String> {
     }
     let seconds = record.measured.window_ns as f64 / 1e9;
     Ok(lines::rows(kinds.iter().map(|(name, completed, failed)| (*name, completed, failed)), seconds))
-}
-
-/// A remark in the words of this command.
-fn flag_text(flag: &Flag) -> String {
-    let Flag::Aborted { count } = flag else { return flag.text() };
-    let seconds = DRAIN_NS / SECOND_NS;
-    format!("{count} transactions were still in flight {seconds} s after the end of the run; they count in no number")
 }

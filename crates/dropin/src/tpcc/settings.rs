@@ -1,15 +1,13 @@
 //! The values of a command line with their types and limits.
 
-use std::path::PathBuf;
-
-use perbuck_core::study::NO_LIMIT_NS;
 use perbuck_core::units::Seed;
 use perbuck_lab::trial::DRAIN_NS;
 use perbuck_load::limit::Tolerance;
 
 use super::files;
 use crate::flags::Given;
-use crate::load::{Load, SECOND_NS, drawn_seed};
+use crate::go_tpc::words;
+use crate::load::Load;
 use crate::option::chosen;
 use crate::refused::Refused;
 use crate::run::Records;
@@ -27,29 +25,12 @@ const ORDERS: [(&str, Order); 4] =
     [("prepare", Order::Prepare), ("run", Order::Run), ("check", Order::Check), ("cleanup", Order::Cleanup)];
 
 impl Order {
-    /// The one that the command line names; its beginning is enough, as in go-tpc.
     pub(super) fn of(given: &Given) -> Result<Self, Refused> {
-        let list = "use prepare, run, check or cleanup: perbuck tpcc prepare --warehouses 10";
-        let Some(typed) = given.words.first() else {
-            return Err(Refused::usage("no command is given", list));
-        };
-        let found: Vec<Self> = ORDERS.iter().filter(|(word, _)| word.starts_with(typed.as_str())).map(|(_, o)| *o).collect();
-        let [order] = found.as_slice() else {
-            let near = perbuck_core::problem::nearest(typed, ORDERS.map(|(word, _)| word));
-            let help = near.map_or_else(|| list.to_owned(), |n| format!("did you mean {n}?"));
-            return Err(Refused::usage(format!("unknown command {typed:?} for \"perbuck tpcc\""), help));
-        };
-        if given.words.len() > 1 {
-            let help =
-                "options start with dashes, as in --warehouses 10; an option that takes no value may stand before the word";
-            return Err(Refused::usage("there is a word after the command that is no option", help));
-        }
-        given.only_of(order.word())?;
-        Ok(*order)
+        words::order(given, &ORDERS, "prepare --warehouses 10")
     }
 
     pub(super) fn word(self) -> &'static str {
-        ORDERS.iter().find(|(_, order)| *order == self).map_or("", |(word, _)| *word)
+        words::word_of(self, &ORDERS)
     }
 }
 
@@ -88,25 +69,14 @@ impl Settings {
         let ignore_error = given.switch("ignore-error");
         let go_tpc = chosen(given.text("compat"), &[("", false), ("go-tpc", true)])
             .ok_or_else(|| given.invalid("compat", "use go-tpc, or leave it out for the specification"))?;
-        // go-tpc's own default is the longest duration that Go has.
-        let time_ns = given.duration_ns("time").filter(|ns| given.has("time") && *ns < NO_LIMIT_NS);
-        if time_ns.is_some_and(|ns| ns < SECOND_NS) {
-            return Err(given.invalid("time", "give a second at least, or leave --time out for a run until Ctrl-C"));
-        }
-        let warmup_ns = given.duration_ns("warmup").filter(|ns| *ns < NO_LIMIT_NS);
-        let typed_seed: i64 = given.text("seed").parse().unwrap_or(0);
-        let seed = match u64::try_from(typed_seed) {
-            // 53 bits, so that every reader of JSON reads the number that was drawn.
-            Ok(0) => (drawn_seed() >> 11).max(1),
-            Ok(seed) => seed,
-            Err(_) => return Err(given.invalid("seed", "give 0 or more")),
-        };
+        let (time_ns, warmup_ns) = (words::time_ns(given)?, words::warmup_ns(given)?);
+        let seed = words::seed(given)?;
         Ok(Self {
             sessions: given.has("threads").then_some(threads).filter(|n| *n > 1),
             load: Load {
                 connections: threads,
                 rate: None,
-                warmup_ns: warmup_ns.ok_or_else(|| given.invalid("warmup", "give less than a century"))?,
+                warmup_ns,
                 window_ns: time_ns,
                 events: some(given.count("count", 0, u32::MAX)?).map(u64::from),
                 workers: some(given.count("max-procs", 0, 1024)?),
@@ -122,17 +92,13 @@ impl Settings {
                 },
                 seed: Seed(seed).derive("perbuck tpcc"),
             },
-            interval_s: interval_s(given)?,
+            interval_s: words::interval_s(given)?,
             ignore_error,
             go_tpc,
             output: output(given)?,
             summary: given.switch("summary"),
             seed,
-            records: Records {
-                folder: (!given.switch("no-record")).then(|| PathBuf::from(given.text("results"))),
-                asked: given.has("results"),
-                contender: Some(given.text("contender").to_owned()).filter(|c| !c.is_empty()),
-            },
+            records: words::records(given),
             drop_data: given.switch("dropdata"),
             check: !given.switch("no-check"),
             check_all: given.switch("check-all"),
@@ -146,18 +112,14 @@ fn output(given: &Given) -> Result<Style, Refused> {
     chosen(word, &STYLES).ok_or_else(|| given.invalid("output", "use plain, table or json"))
 }
 
-/// Lines come when a second is over, so that they show whole seconds.
-fn interval_s(given: &Given) -> Result<u32, Refused> {
-    let ns = given.duration_ns("interval").unwrap_or(0);
-    let seconds = u32::try_from(ns / SECOND_NS).ok().filter(|s| *s > 0 && ns.is_multiple_of(SECOND_NS));
-    seconds.ok_or_else(|| given.invalid("interval", "give whole seconds, such as 10s or 1m"))
-}
-
 #[cfg(test)]
 mod tests {
+    use std::path::PathBuf;
+
     use super::super::golden::read as given;
     use super::*;
     use crate::cases::hold_refused;
+    use crate::load::SECOND_NS;
 
     fn read(words: &[&str]) -> Result<Settings, Refused> {
         Settings::read(&given(words)?)

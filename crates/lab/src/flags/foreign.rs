@@ -1,34 +1,33 @@
 //! Work of other clients on the servers, by what these count.
 
-use perbuck_core::plan::TrialKey;
 use perbuck_core::run_record::Flag;
-use perbuck_core::study::Study;
+use perbuck_core::study::WorkloadSpec;
 use perbuck_load::driver::ServerWork;
 use perbuck_load::trial::{TrialOutcome, TrialSpec};
 
 /// Work of other clients, as a share of what the server executed, from which on a trial is flagged.
 const FOREIGN: f64 = 0.01;
 /// Work that looks like other clients', and that is a large share of a small trial: so much, so much more each second (monitoring and
-/// autovacuum), and of transactions for each query of a stream (PostgreSQL counts two of each parallel worker, and these are four).
+/// autovacuum), and of transactions for each long query (PostgreSQL counts two of each parallel worker, and these are four).
 const FOREIGN_AT_LEAST: (u64, u64, u64) = (100, 1, 8);
 
-/// Work of other clients on the servers, during a trial with load of this length, in which streams sent so many queries.
-pub(crate) fn foreign_load(work: &ServerWork, load_ns: u64, of_streams: u64) -> Option<Flag> {
+/// Work of other clients on the servers, during a trial with load of this length, in which so many long queries were sent.
+pub(crate) fn foreign_load(work: &ServerWork, load_ns: u64, long_queries: u64) -> Option<Flag> {
     let (foreign, all, unit) = work.foreign()?;
     let (once, each_second, each_query) = FOREIGN_AT_LEAST;
-    let of_workers = if matches!(work, ServerWork::Transactions { .. }) { each_query * of_streams } else { 0 };
+    let of_workers = if matches!(work, ServerWork::Transactions { .. }) { each_query * long_queries } else { 0 };
     let usual = once + each_second * (load_ns / 1_000_000_000) + of_workers;
     let much = foreign > usual && foreign as f64 > FOREIGN * all as f64;
     much.then(|| Flag::ForeignLoad { foreign, all, unit: unit.to_owned() })
 }
 
-/// The queries that streams sent, each of which several processes of a server may run.
-pub(crate) fn queries_of_streams((study, key): (&Study, &TrialKey), spec: &TrialSpec, outcome: &TrialOutcome) -> u64 {
-    if spec.streams {
+/// The long queries of a trial, each of which several processes of a server may run.
+pub(crate) fn long_queries(of_study: Option<&WorkloadSpec>, spec: &TrialSpec, outcome: &TrialOutcome) -> u64 {
+    if of_study.is_some_and(WorkloadSpec::is_long) {
         return outcome.statements_whole_run.select;
     }
     // Beside a load there were as many in each second of the warm-up as in the window.
-    let beside = study.workload(&key.workload).and_then(|w| w.known?.interference?.queries.kinds());
+    let beside = of_study.and_then(|w| w.known?.interference?.queries.kinds());
     let of_kind = |kind: &str| outcome.measured.transactions.get(kind).map_or(0, |t| t.completed() + t.failed);
     let seen: u64 = beside.unwrap_or_default().iter().map(|kind| of_kind(kind)).sum();
     let window_ns = outcome.measured.window_ns.max(1);

@@ -107,7 +107,7 @@ pub(super) fn finish<W: Workload>(
         health.edges = Some(edges);
     }
     // A terminal that has a last transaction may need long for one, and others wait for it.
-    if !spec.streams && !workload.lasts_long() {
+    if !spec.streams {
         (health.longest_gap_ns, health.gaps) = longest_and_listed(&gaps);
     }
     let statement_latency =

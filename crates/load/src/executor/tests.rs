@@ -29,6 +29,7 @@ struct TwoSelects {
     renews_after: Option<u64>,
     pauses: Pauses,
     prepares_ahead: bool,
+    counts_failed: bool,
 }
 
 /// What it drew, and its workload.
@@ -43,7 +44,7 @@ impl TwoSelects {
     fn with(renews_after: Option<u64>, pauses: Pauses) -> Arc<Self> {
         let mut catalogue = Catalogue::default();
         catalogue.add(Verb::Select, "SELECT 1");
-        Arc::new(Self { catalogue: Arc::new(catalogue), renews_after, pauses, prepares_ahead: false })
+        Arc::new(Self { catalogue: Arc::new(catalogue), renews_after, pauses, prepares_ahead: false, counts_failed: false })
     }
 }
 
@@ -68,6 +69,10 @@ impl Workload for TwoSelects {
 
     fn prepares_ahead(&self) -> bool {
         self.prepares_ahead
+    }
+
+    fn counts_failed(&self) -> bool {
+        self.counts_failed
     }
 
     fn terminal(&self, id: TerminalId) -> TwoSelectsTerminal {

@@ -1,7 +1,6 @@
 //! What stands beside intervals that do not hold: trials that stalled, stalls that few trials cannot see, prices that lists disagree on.
 
 use perbuck_core::compare::{ContenderResult, DisputedRatio, Judgement, PointResult, Stalls, WorkloadResult};
-use perbuck_core::metric::Counted;
 
 use super::Context;
 use super::verdicts::rivals;
@@ -80,8 +79,8 @@ pub(super) fn unseen(all: &Context<'_>) -> Option<String> {
     if all.comparison.published.is_some() {
         return None;
     }
-    // In a trial of streams long queries are no stalls, so none are looked for.
-    let looked = |w: &WorkloadResult| !matches!(w.metric.of, Counted::Composite(_));
+    // Long queries are no stalls, so none are looked for.
+    let looked = |w: &WorkloadResult| all.study.workload(&w.workload).is_none_or(|spec| !spec.is_long());
     let none = |(w, c): (&WorkloadResult, &ContenderResult)| c.stalls.filter(|s| s.seen == 0 && looked(w));
     let fewest: Stalls = contenders(all).filter_map(none).min_by_key(|s| s.trials)?;
     let (trials, share) = (counted(fewest.trials, "trial"), short_percent(fewest.share.high));

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use perbuck_core::metric::{Counted, Metric, Period};
 use perbuck_core::workload_kind::Decides::Run;
 use perbuck_core::workload_kind::ParameterKind::{Switch, Text, Whole};
-use perbuck_core::workload_kind::{Disclosed, Disclosure, Interference, Parameter, WorkloadKind};
+use perbuck_core::workload_kind::{Disclosed, Disclosure, Interference, Parameter, Parameters, WorkloadKind};
 
 use super::Options;
 use super::kinds::{FRESHNESS, KINDS, QUERY_KINDS};
@@ -51,8 +51,9 @@ pub static KIND: WorkloadKind = WorkloadKind {
     parameters: &PARAMETERS,
     metrics: &[&TPMC, &QUERIES_PER_HOUR],
     metric: |parameters| if runs_transactions(parameters) { &TPMC } else { &QUERIES_PER_HOUR },
-    writes: |parameters| parameters.get("transactions").is_none_or(|given| given.value.to_string() != "false"),
+    writes,
     beside: |parameters| Options::checked(parameters).map_or(0, |options| options.connections_beside()),
+    long: |parameters| !writes(parameters),
     disclosure,
     waits: tpcc::KIND.waits,
     interference: Some(&Interference {
@@ -65,6 +66,11 @@ pub static KIND: WorkloadKind = WorkloadKind {
     }),
     ..WorkloadKind::plain("ch", "CH-benCHmark: TPC-C and analytical queries on the same tables at once")
 };
+
+/// Without transactions there are queries alone.
+fn writes(parameters: &Parameters) -> bool {
+    parameters.get(OWN[0].name).is_none_or(|given| given.value.to_string() != "false")
+}
 
 fn runs_transactions(parameters: &BTreeMap<String, String>) -> bool {
     parameters.get("transactions").is_none_or(|v| v != "false")

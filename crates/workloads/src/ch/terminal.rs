@@ -72,10 +72,6 @@ impl Workload for Ch {
         self.tpcc.fact_names()
     }
 
-    fn lasts_long(&self) -> bool {
-        !self.options.transactions
-    }
-
     fn pauses(&self) -> bool {
         self.tpcc.pauses()
     }

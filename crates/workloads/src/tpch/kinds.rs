@@ -18,7 +18,7 @@ pub(super) const THROUGHPUT: u8 = RF2 + 1;
 
 /// All kinds by position.
 #[rustfmt::skip]
-pub(super) const KINDS: [&str; 49] = [
+pub const KINDS: [&str; 49] = [
     "power RF1",
     "power Q1", "power Q2", "power Q3", "power Q4", "power Q5", "power Q6", "power Q7", "power Q8", "power Q9", "power Q10", "power Q11",
     "power Q12", "power Q13", "power Q14", "power Q15", "power Q16", "power Q17", "power Q18", "power Q19", "power Q20", "power Q21", "power Q22",

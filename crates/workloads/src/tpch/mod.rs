@@ -16,9 +16,10 @@ mod scale;
 mod terminal;
 
 pub use data::{DataOptions, TpchData, TpchPart};
-pub use options::Options;
+pub use kinds::KINDS;
+pub use options::{Options, Values};
 pub(crate) use queries::order;
-pub use registration::{KIND, QPH_READ, QPHH};
+pub use registration::{KIND, QPH_READ, QPHH, QUERIES_PER_HOUR};
 pub use scale::Scale;
 pub use terminal::{Tpch, TpchTerminal};
 

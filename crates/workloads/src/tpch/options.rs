@@ -9,9 +9,9 @@ use perbuck_database::dialect::{Dialect, Feature};
 
 use super::data::{DataOptions, TpchData};
 use super::registration::{KIND, PARAMETERS, Words};
-use super::{Scale, Tpch, queries};
+use super::{QUERIES, Scale, Tpch, queries};
 use crate::benchmark::{Benchmark, DataSize, speaks_sql};
-use crate::params::{Reader, other_data, put};
+use crate::params::{Reader, other_data, put, word_for};
 
 /// What a TPC-H run may be told.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,18 +24,54 @@ pub struct Options {
     pub foreign_keys: bool,
     /// Partitions of ORDERS and LINEITEM; 1 is none. 1 to 1024.
     pub partitions: u32,
-    /// Whether queries have the substitution parameters of validation (2.4.x.4), and not random ones (2.4.x.3).
-    pub validation: bool,
+    /// Which substitution parameters queries have.
+    pub substitution: Values,
+    /// The numbers of the queries that each connection repeats in this order, in place of both tests; empty for the tests.
+    pub queries: Vec<usize>,
     /// Whether the refresh functions run.
     pub refresh: bool,
     /// Seconds after which the server ends a query. 1 to 86 400.
     pub limit_s: u32,
 }
 
+/// Which substitution parameters queries have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Values {
+    /// Drawn at random (2.4.x.3).
+    Random,
+    /// Those of validation, so that every answer is compared with the right one (2.4.x.4).
+    Validation,
+    /// Those of go-tpc.
+    GoTpc,
+}
+
+const VALUES: [(&str, Values); 3] = [("random", Values::Random), ("validation", Values::Validation), ("go-tpc", Values::GoTpc)];
+
 impl Default for Options {
     fn default() -> Self {
         Self::read(&mut Reader::new(&BTreeMap::new(), &PARAMETERS))
     }
+}
+
+/// The most queries of one round: several of each.
+const ROUND: usize = 1_000;
+
+/// `queries = "q1,q6"`.
+fn chosen(reader: &mut Reader<'_>) -> Vec<usize> {
+    let text = reader.text("queries");
+    let number = |word: &str| word.trim().strip_prefix('q')?.parse().ok().filter(|number| (1..=QUERIES).contains(number));
+    let mut all = Vec::new();
+    for word in text.split(',').filter(|_| !text.is_empty()) {
+        match number(word) {
+            Some(number) if all.len() < ROUND => all.push(number),
+            _ => {
+                let message = format!("`queries` holds \"{}\", which is none of q1 to q{QUERIES}", word.trim());
+                reader.problem("queries", message, format!("name at most {ROUND} with commas between them, as in \"q1,q6\""));
+                break;
+            }
+        }
+    }
+    all
 }
 
 /// Rows of scale 1 (1.4.1 and 4.2.5), and about their bytes.
@@ -50,7 +86,7 @@ impl Options {
 
     /// Connections of the power test and of the refresh stream.
     pub(super) fn connections_beside(&self) -> u32 {
-        1 + u32::from(self.refresh)
+        if self.queries.is_empty() { 1 + u32::from(self.refresh) } else { 0 }
     }
 
     fn data(&self) -> DataOptions {
@@ -89,16 +125,22 @@ impl Benchmark for Options {
             indexes: reader.switch("indexes"),
             foreign_keys: reader.switch("foreign_keys"),
             partitions: reader.int("partitions") as u32,
-            validation: reader.word("substitution", &[("random", false), ("validation", true)], false),
+            substitution: reader.word("substitution", &VALUES, Values::Random),
+            queries: chosen(reader),
             refresh: reader.switch("refresh"),
             limit_s: reader.int("limit") as u32,
         };
-        if options.validation && options.refresh {
+        if !options.queries.is_empty() && options.refresh {
+            let message = "`queries` is given, and `refresh` belongs to the tests in whose place they run";
+            reader.problem("queries", message, "add `refresh = false`, or leave `queries` out");
+        }
+        let validation = options.substitution == Values::Validation;
+        if validation && options.refresh {
             let message =
                 "`substitution` is \"validation\", and the answers of validation hold for fresh data, which `refresh` changes";
             reader.problem("substitution", message, "add `refresh = false`, or leave `substitution` out");
         }
-        if options.validation && !queries::known(options.scale) {
+        if validation && !queries::known(options.scale) {
             let message = format!("`substitution` is \"validation\", and the right answers are not known at scale {factor}");
             reader.problem("substitution", message, "give `scale = 0.01` or `scale = 1`, or leave `substitution` out");
         }
@@ -117,7 +159,10 @@ impl Benchmark for Options {
     fn parameters(&self) -> Words {
         let mut all = self.data_parameters();
         let mut put = |key: &str, value: &dyn ToString| put(&mut all, key, value);
-        put("substitution", &if self.validation { "validation" } else { "random" });
+        put("substitution", &word_for(&VALUES, &self.substitution));
+        if !self.queries.is_empty() {
+            put("queries", &self.queries.iter().map(|number| format!("q{number}")).collect::<Vec<_>>().join(","));
+        }
         put("refresh", &self.refresh);
         put("limit", &self.limit_s);
         all

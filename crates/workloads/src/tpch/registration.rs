@@ -19,6 +19,10 @@ pub static QPHH: Metric = composite("qphh", "QphH", "queries of TPC-H", ALONE);
 pub static QPH_READ: Metric =
     composite("qph_read", "QpH without refresh", "queries of TPC-H, without refresh functions,", ALONE_READ);
 
+/// Of a run that repeats chosen queries.
+pub static QUERIES_PER_HOUR: Metric =
+    Metric::rate("queries", "queries/h", ["queries of TPC-H", "queries"], Counted::Transactions, Period::Hour);
+
 const fn composite(name: &'static str, label: &'static str, counts: &'static str, alone: &'static [Cow<'static, str>]) -> Metric {
     Metric {
         name: Cow::Borrowed(name),
@@ -36,12 +40,19 @@ const fn composite(name: &'static str, label: &'static str, counts: &'static str
     }
 }
 
-pub(super) static PARAMETERS: [Parameter; 7] = [
+pub(super) static PARAMETERS: [Parameter; 8] = [
     Parameter::new("scale", Number(0.01, 10_000.0), "1", Data, "the scale factor: 1 is about a gigabyte"),
     Parameter::new("indexes", Switch, "true", Data, "whether dates and foreign keys have indexes (1.5.4)"),
     Parameter::new("foreign_keys", Switch, "false", Data, "whether the references between the tables are declared (1.4.2)"),
     Parameter::new("partitions", Whole(1, 1_024), "1", Data, "partitions of ORDERS and LINEITEM, by a hash of the order"),
-    Parameter::new("substitution", Text, "random", Run, "the parameters of the queries: random (2.4), or those of validation"),
+    Parameter::new(
+        "substitution",
+        Text,
+        "random",
+        Run,
+        "the parameters of the queries: random (2.4), those of validation, or go-tpc's",
+    ),
+    Parameter::new("queries", Text, "", Run, "queries that each connection repeats, such as \"q1,q6\", in place of both tests"),
     Parameter::new("refresh", Switch, "true", Run, "whether the refresh functions run (2.5)"),
     Parameter::new(
         "limit",
@@ -55,25 +66,40 @@ pub(super) static PARAMETERS: [Parameter; 7] = [
 /// TPC-H among the kinds of workload.
 pub static KIND: WorkloadKind = WorkloadKind {
     parameters: &PARAMETERS,
-    metrics: &[&QPHH, &QPH_READ],
-    metric: |parameters| if parameters.get("refresh").is_some_and(|v| v == "false") { &QPH_READ } else { &QPHH },
+    metrics: &[&QPHH, &QPH_READ, &QUERIES_PER_HOUR],
+    metric,
     disclosure,
     beside: |parameters| Options::checked(parameters).map_or(0, |options| options.connections_beside()),
-    streams: Some(streams),
+    streams,
+    long: |_| true,
     ..WorkloadKind::plain("tpch", "TPC-H: 22 analytical queries, and refreshes of the data")
 };
+
+fn metric(parameters: &Words) -> &'static Metric {
+    let of = |key: &str| parameters.get(key).map_or("", String::as_str);
+    match (!of("queries").is_empty(), of("refresh") == "false") {
+        (true, _) => &QUERIES_PER_HOUR,
+        (false, true) => &QPH_READ,
+        (false, false) => &QPHH,
+    }
+}
 
 /// The least number of streams for each size (5.3.4).
 const STREAMS: [(f64, u32); 8] =
     [(1.0, 2), (10.0, 3), (30.0, 4), (100.0, 5), (300.0, 6), (1_000.0, 7), (3_000.0, 8), (10_000.0, 9)];
 
-fn streams(parameters: &Parameters) -> u32 {
+fn streams(parameters: &Parameters) -> Option<u32> {
+    let chosen = |queries: &Scalar| matches!(queries, Scalar::Text(text) if !text.is_empty());
+    if parameters.get("queries").is_some_and(|queries| chosen(&queries.value)) {
+        // Round after round, without an end.
+        return None;
+    }
     let scale = match parameters.get("scale").map(|scale| &scale.value) {
         Some(Scalar::Float(scale)) => *scale,
         Some(Scalar::Int(scale)) => *scale as f64,
         _ => 1.0,
     };
-    least_streams(scale)
+    Some(least_streams(scale))
 }
 
 /// The least number of streams for a scale factor; sizes between those of the specification need what the smaller one does.
@@ -92,11 +118,19 @@ fn disclosure(shown: &Disclosed<'_>) -> Option<Disclosure> {
     if scale < 1.0 {
         text += &format!(" A scale factor of {scale} is none of the specification, whose smallest is 1.");
     }
-    if of("refresh") == "false" {
+    if !of("queries").is_empty() {
+        text += " Its connections repeated chosen queries in turn, which is no test of the specification.";
+    } else if of("refresh") == "false" {
         text += " Its refresh functions did not run.";
     }
-    if of("substitution") == "validation" {
-        text += " Every stream ran its queries with the parameters of validation, so a cache of results would serve all but the first.";
+    let whose = match of("substitution") {
+        "validation" => Some("validation"),
+        "go-tpc" => Some("go-tpc"),
+        _ => None,
+    };
+    if let Some(whose) = whose {
+        text +=
+            &format!(" Its queries always had the parameters of {whose}, so a cache of results would serve all but the first.");
     }
     Some(Disclosure { text, ceiling: None })
 }
@@ -127,6 +161,8 @@ mod tests {
             all.contains("0.1 is none of the specification") && all.contains("did not run") && all.contains("validation"),
             "{all}"
         );
+        let chosen = of(&[("scale", "1"), ("refresh", "false"), ("substitution", "go-tpc"), ("queries", "q1")]);
+        assert!(chosen.contains("repeated chosen queries") && chosen.contains("parameters of go-tpc"), "{chosen}");
     }
 
     #[test]

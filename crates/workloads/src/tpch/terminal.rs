@@ -12,10 +12,10 @@ use perbuck_load::latch::Latch;
 use perbuck_load::statement::{Catalogue, Verb};
 use perbuck_load::workload::{Done, Facts, Operation, Terminal, TerminalId, Workload};
 
-use super::Options;
 use super::kinds::{FACTS, KINDS, POWER_Q1, POWER_RF1, POWER_RF2, Q1, RF1, RF2, THROUGHPUT};
 use super::queries::{self, Answer, Difference, Substitution};
 use super::refresher::Refresher;
+use super::{Options, Values};
 use crate::Result;
 
 /// TPC-H of one size, in one dialect.
@@ -35,7 +35,8 @@ impl Tpch {
     pub fn new(options: Options, dialect: &'static dyn Dialect) -> Self {
         let mut catalogue = Catalogue::default();
         dialect.statement_limit(options.limit_s).into_iter().for_each(|sql| catalogue.add_opening(sql));
-        let answers = if options.validation { queries::right_answers(options.scale) } else { Ok(Vec::new()) };
+        let answers =
+            if options.substitution == Values::Validation { queries::right_answers(options.scale) } else { Ok(Vec::new()) };
         Self { options, dialect, catalogue: Arc::new(catalogue), answers: Arc::new(answers) }
     }
 }
@@ -55,6 +56,11 @@ impl Workload for Tpch {
         &FACTS
     }
 
+    /// A query is sent as often as was asked, whatever the answer is: a wrong one would be wrong again.
+    fn counts_failed(&self) -> bool {
+        true
+    }
+
     /// That of the power test, and that of the refresh stream.
     fn extra_terminals(&self) -> u32 {
         self.options.connections_beside()
@@ -62,7 +68,8 @@ impl Workload for Tpch {
 
     fn terminal(&self, id: TerminalId) -> TpchTerminal {
         let role = match id.index.checked_sub(id.of) {
-            None => Role::Stream(id.index as usize + 1),
+            None if self.options.queries.is_empty() => Role::Stream(id.index as usize + 1),
+            None => Role::Round(id.index as usize),
             Some(0) => Role::Power,
             Some(_) => Role::Refresh,
         };
@@ -88,6 +95,8 @@ enum Role {
     Stream(usize),
     /// The refresh functions of the throughput test, a pair for each stream.
     Refresh,
+    /// Chosen queries, round after round. The terminal with this number starts with the query at that position.
+    Round(usize),
 }
 
 /// What one operation of a terminal is.
@@ -119,6 +128,7 @@ impl TpchTerminal {
         let at = usize::try_from(sequence).ok()?;
         match self.role {
             Role::Stream(stream) => queries::order(stream).get(at).map(|number| Step::Query(usize::from(*number))),
+            Role::Round(first) => Some(Step::Query(self.options.queries[(first + at) % self.options.queries.len()])),
             Role::Refresh => {
                 let kind = if at.is_multiple_of(2) { Step::Insert } else { Step::Delete };
                 (at < 2 * self.streams as usize).then_some(kind)
@@ -149,13 +159,23 @@ impl TpchTerminal {
         1 + self.streams + u32::from(self.options.refresh)
     }
 
-    async fn query<S: Session>(&self, connection: &mut Connection<S>, number: usize) -> Result<Facts> {
-        let stream = if let Role::Stream(stream) = self.role { stream } else { 0 };
-        let values = if self.options.validation {
-            Substitution::validation(number, self.options.scale)
-        } else {
-            Substitution::drawn(number, &mut queries::numbers(self.seed, stream as u64, 0, number), self.options.scale)
+    /// The values of a query that is the operation with this number.
+    fn values(&self, number: usize, sequence: u64) -> Substitution {
+        let scale = self.options.scale;
+        let (stream, round) = match self.role {
+            Role::Stream(stream) => (stream as u64, 0),
+            Role::Round(first) => (first as u64 + 1, sequence / self.options.queries.len() as u64),
+            Role::Power | Role::Refresh => (0, 0),
         };
+        match self.options.substitution {
+            Values::Random => Substitution::drawn(number, &mut queries::numbers(self.seed, stream, round, number), scale),
+            Values::Validation => Substitution::validation(number, scale),
+            Values::GoTpc => Substitution::go_tpc(number, scale),
+        }
+    }
+
+    async fn query<S: Session>(&self, connection: &mut Connection<S>, number: usize, sequence: u64) -> Result<Facts> {
+        let values = self.values(number, sequence);
         let sql = queries::statement(&values, self.dialect);
         let rows = connection.run(Verb::Select, &sql, self.options.limit()).await?;
         let right = self.answers.as_ref().as_ref().map_err(|why| damaged(why))?;
@@ -189,10 +209,11 @@ fn wrong(values: &Substitution, number: usize, difference: &Difference) -> Drive
 
 impl Terminal for TpchTerminal {
     async fn start<S: Session>(&mut self, connection: &mut Connection<S>) -> Result<()> {
-        if matches!(self.role, Role::Power | Role::Refresh) {
+        let validates = self.options.substitution == Values::Validation && matches!(self.role, Role::Power | Role::Round(0));
+        if validates || matches!(self.role, Role::Power | Role::Refresh) {
             self.refresher.find_set(connection).await?;
         }
-        if self.options.validation && self.role == Role::Power {
+        if validates {
             self.refresher.is_fresh()?;
         }
         // The first update set of the trial is that of the power test.
@@ -223,7 +244,7 @@ impl Terminal for TpchTerminal {
         let step = self.step(operation.sequence).unwrap_or(Step::Throughput);
         self.refresher.next(operation.sequence);
         let facts = match step {
-            Step::Query(number) => self.query(connection, number).await?,
+            Step::Query(number) => self.query(connection, number, operation.sequence).await?,
             Step::Insert => self.refresher.insert(connection).await?,
             Step::Delete => self.refresher.delete(connection, self.options.limit()).await?,
             Step::Throughput => {
@@ -271,5 +292,22 @@ mod tests {
         let (first, second) = (kinds(terminal(0, true)), kinds(terminal(1, true)));
         assert_eq!((first.len(), first[0], second[0]), (22, "Q21", "Q6"), "Appendix A");
         assert_eq!(kinds(terminal(3, true)), ["RF1", "RF2", "RF1", "RF2"]);
+    }
+
+    #[test]
+    fn terminals_of_chosen_queries_start_at_different_ones_and_walk_on_in_their_order() {
+        let options = Options { queries: vec![1, 6, 14], refresh: false, ..Options::default() };
+        let tpch = Tpch::new(options, SQLITE);
+        assert_eq!(tpch.extra_terminals(), 0);
+        let steps = |index| {
+            let terminal = tpch.terminal(TerminalId { index, of: 4, seed: Seed(1), share: Share::WHOLE });
+            (0..4).filter_map(|sequence| terminal.step(sequence)).collect::<Vec<_>>()
+        };
+        assert_eq!(
+            [steps(0), steps(1), steps(3)],
+            [[1, 6, 14, 1], [6, 14, 1, 6], [1, 6, 14, 1]].map(|all| all.map(Step::Query).to_vec())
+        );
+        let terminal = tpch.terminal(TerminalId { index: 0, of: 1, seed: Seed(1), share: Share::WHOLE });
+        assert_ne!(terminal.values(6, 1), terminal.values(6, 4), "each round draws its own");
     }
 }

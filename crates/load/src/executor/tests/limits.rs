@@ -23,6 +23,18 @@ fn a_run_of_so_many_transactions_ends_with_the_last_of_them() {
 }
 
 #[test]
+fn a_failed_transaction_is_one_of_so_many_where_the_workload_says_so() {
+    for (counts_failed, completed) in [(false, 100), (true, 50)] {
+        let workload = TwoSelects { counts_failed, ..TwoSelects::clone(&TwoSelects::new()) };
+        let spec = TrialSpec { max_events: Some(100), max_attempts: 1, warmup_ns: 0, ..spec(1) };
+        // Its third statement is the first of the second transaction, and so on.
+        let driver = failing(3, ErrorClass::Failed, 1062);
+        let outcome = simulate_with(&spec, driver, &Arc::new(workload), &mut |_| ()).unwrap();
+        assert_eq!(transactions(&outcome).completed(), completed);
+    }
+}
+
+#[test]
 fn connections_that_find_no_more_transactions_are_not_missed() {
     // One of ten connections has a second transaction, and the others wait for half of the run.
     let spec = TrialSpec { max_events: Some(11), warmup_ns: 0, ..spec(10) };

@@ -7,6 +7,7 @@ use super::day::Day;
 use crate::tpch::Scale;
 
 mod drawn;
+mod go_tpc;
 mod listed;
 #[cfg(test)]
 mod tests;

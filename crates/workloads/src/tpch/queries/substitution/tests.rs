@@ -196,3 +196,15 @@ fn the_words_of_validation_are_allowed_where_their_clause_draws_them() {
         }
     }
 }
+
+#[test]
+fn the_words_of_go_tpc_are_allowed_but_for_three_country_codes() {
+    let mut others = Vec::new();
+    for number in 1..=22 {
+        let allowed: BTreeMap<&str, Set> = allowed(number).into_iter().collect();
+        let values = Substitution::go_tpc(number, SCALE);
+        assert_eq!(values.number(), number);
+        others.extend(values.listed().into_iter().filter(|(name, value)| !allowed[name].contains(value)));
+    }
+    assert_eq!(others.iter().map(|(_, value)| value.as_str()).collect::<Vec<_>>(), ["40", "39", "42"]);
+}

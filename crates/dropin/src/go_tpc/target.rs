@@ -10,13 +10,13 @@ use crate::refused::Refused;
 use crate::target::{self, as_the_program, default_port, parsed, postgres_compatible, servers, sslmode, with_options};
 
 #[derive(Debug, Clone)]
-pub(super) struct Connection {
+pub(crate) struct Connection {
     /// Where it is.
-    pub(super) target: AnyTarget,
+    pub(crate) target: AnyTarget,
     /// Variables for every session: NAME=VALUE with & between them.
-    pub(super) session: String,
+    pub(crate) session: String,
     /// What of `--conn-params` plays no part, for a remark.
-    pub(super) unused: Vec<String>,
+    pub(crate) unused: Vec<String>,
 }
 
 /// Names of go-sql-driver/mysql 1.9 that say how its client works and are no variable of a session.
@@ -52,7 +52,7 @@ impl Client {
 }
 
 impl Connection {
-    pub(super) fn of(given: &Given) -> Result<Self, Refused> {
+    pub(crate) fn of(given: &Given) -> Result<Self, Refused> {
         let address = given.text("target");
         if !address.is_empty() {
             // It says all that the options of go-tpc say.
@@ -78,13 +78,23 @@ impl Connection {
     }
 
     /// The kind of database takes no password.
-    pub(super) fn embedded(&self) -> bool {
+    pub(crate) fn embedded(&self) -> bool {
         self.target.server().is_none()
     }
 
     /// The variable of the database's own client that holds a password.
-    pub(super) fn client_variable(&self) -> &'static str {
+    pub(crate) fn client_variable(&self) -> &'static str {
         if Client::of(&self.target) == Client::Postgres { "PGPASSWORD" } else { "MYSQL_PWD" }
+    }
+
+    /// What of `--conn-params` plays no part in an order of this word.
+    pub(crate) fn remarks(&self, runs: bool, order: &str) -> Vec<String> {
+        let names = self.unused.join(", ");
+        let unused =
+            (!names.is_empty()).then(|| format!("--conn-params: {names}: nothing to do, since these are of the Go client alone"));
+        let late = (!runs && !self.session.is_empty())
+            .then(|| format!("--conn-params: variables are set in the sessions of a run, not in those of {order}"));
+        unused.into_iter().chain(late).collect()
     }
 
     /// The target with `--conn-params` and `--ssl-ca`.
@@ -168,9 +178,9 @@ fn hosts(given: &Given, scheme: &str) -> Result<Vec<(String, u16)>, Refused> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::golden;
     use super::*;
     use crate::cases::hold_refused;
+    use crate::tpcc::golden;
 
     fn read(words: &[&str]) -> Result<Connection, Refused> {
         Connection::of(&golden::read(words)?)

@@ -1,0 +1,73 @@
+//! The options that all commands of go-tpc have, under its own names and letters.
+
+use crate::agents::{AGENTS, TOKEN_FILE};
+use crate::flags::Kind::{Duration, Int, List, Password, Switch, Text};
+use crate::flags::{Flag, Given};
+use crate::option::{done, ignored, refused};
+
+const RUN: &[&str] = &["run"];
+
+/// Those of the database; `password` is the help of the one that takes a password.
+pub(crate) const fn database(password: &'static str) -> [Flag; 11] {
+    [
+        done("driver", Text, "mysql", "database driver: mysql, postgres, cockroach, yugabyte").short('d'),
+        done("host", List, "127.0.0.1", "database hosts; connections take them in turn").short('H'),
+        done("port", List, "4000", "database ports; every host is reached at every port").short('P'),
+        done("user", Text, "root", "database user").short('U'),
+        done("password", Password, "", password).short('p'),
+        done("db", Text, "test", "database; prepare creates it where it is missing").short('D'),
+        done("targets", List, "", "HOST:PORT of every server, instead of --host and --port"),
+        done(
+            "conn-params",
+            Text,
+            "",
+            "NAME=VALUE with & between them: tls, or for postgres sslmode, sslrootcert and connect_timeout; all others are set in every session of a run",
+        ),
+        done("ssl-ca", Text, "", "PEM file of certificate authorities; with it the server's certificate and name are checked"),
+        refused("ssl-cert", Text, "client certificates are not supported: leave --ssl-cert out and log in by password"),
+        refused("ssl-key", Text, "client certificates are not supported: leave --ssl-key out and log in by password"),
+    ]
+}
+
+/// Those without a part in any run.
+pub(crate) const SILENCE: Flag =
+    ignored("silence", Switch, "", "nothing to do: errors are counted by code and printed once, at the end");
+pub(crate) const MAX_PROCS: Flag =
+    done("max-procs", Int, "0", "load threads, which share the connections; 0 is one per processor");
+pub(crate) const AC_THREADS: Flag =
+    ignored("acThreads", Int, "", "nothing to do: only go-tpc's ch has analytical threads").short('t');
+pub(crate) const PPROF: Flag = ignored("pprof", Text, "", "nothing to do: perbuck has no Go profile");
+pub(crate) const METRICS: Flag =
+    ignored("metrics-addr", Text, "", "nothing is served: the record of the run has every second of it");
+
+pub(crate) const WARMUP: Flag = done("warmup", Duration, "0s", "time of warm-up before the measured window").of(RUN);
+
+/// perbuck's own that every command has, with its folder of records.
+pub(crate) const fn own(results: &'static str) -> [Flag; 8] {
+    [
+        done("password-file", Text, "", "a file that holds the password"),
+        done("ask-password", Switch, "false", "ask for the password"),
+        done("results", Text, results, "folder of the records of all runs").of(RUN),
+        done("contender", Text, "", "name of the database in the records; made of its address if not given").of(RUN),
+        done("no-record", Switch, "false", "write no record").of(RUN),
+        done(AGENTS.0, List, "", AGENTS.1).of(RUN),
+        done(TOKEN_FILE.0, Text, "", TOKEN_FILE.1).of(RUN),
+        done("help", Switch, "false", "print this help").short('h'),
+    ]
+}
+
+/// Two groups as one of `ALL` options.
+pub(crate) const fn joined<const ALL: usize>(first: &[Flag], second: &[Flag]) -> [Flag; ALL] {
+    let mut all = [first[0]; ALL];
+    let mut at = 0;
+    while at < ALL {
+        all[at] = if at < first.len() { first[at] } else { second[at - first.len()] };
+        at += 1;
+    }
+    all
+}
+
+/// Whether a command line asks for help.
+pub(crate) fn asks_for_help(given: &Given) -> bool {
+    given.switch("help") || given.words.first().is_some_and(|word| word == "help")
+}
