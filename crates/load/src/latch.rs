@@ -51,8 +51,8 @@ mod tests {
         perbuck_event::block_on(latch.reached(3)).unwrap();
         others.into_iter().for_each(|thread| thread.join().unwrap());
         perbuck_event::block_on(async {
-            let (waits, sleeps) = (std::pin::pin!(latch.reached(4)), perbuck_event::sleep(std::time::Duration::from_millis(5)));
-            let ended = perbuck_event::timeout_at(perbuck_event::now() + std::time::Duration::from_millis(5), waits).await;
+            let (waits, sleeps) = (std::pin::pin!(latch.reached(4)), perbuck_event::sleep(Duration::from_millis(5)));
+            let ended = perbuck_event::timeout_at(perbuck_event::now() + Duration::from_millis(5), waits).await;
             sleeps.await;
             assert!(ended.is_err(), "three steps are not four");
         })

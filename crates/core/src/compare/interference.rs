@@ -206,7 +206,7 @@ mod tests {
     static KIND: WorkloadKind = WorkloadKind {
         parameters: &[
             Parameter::new("size", Whole(1, 9), "1", Decides::Data, "how much"),
-            Parameter::new("pace", Whole(1, 9), "1", Decides::Run, "how fast the load is"),
+            Parameter::new("mode", Whole(1, 9), "1", Decides::Run, "how fast the load is"),
             Parameter::new("load", Switch, "true", Decides::Run, "whether there is a load"),
             Parameter::new("streams", Whole(0, 9), "1", Decides::Run, "streams of queries"),
             Parameter::new("limit", Whole(1, 9), "1", Decides::Run, "of a query"),
@@ -227,8 +227,8 @@ mod tests {
 
     #[test]
     fn a_load_is_compared_with_the_same_alone() {
-        let words = |size, pace, streams, limit| {
-            [("size", size), ("pace", pace), ("load", "true"), ("streams", streams), ("limit", limit)]
+        let words = |size, mode, streams, limit| {
+            [("size", size), ("mode", mode), ("load", "true"), ("streams", streams), ("limit", limit)]
         };
         let of = |words: [(&'static str, &'static str); 5]| record(&words);
         let both = of(words("1", "1", "2", "5"));
@@ -248,10 +248,10 @@ mod tests {
 
     #[test]
     fn queries_are_compared_with_as_many_streams_alone() {
-        let both = record(&[("size", "1"), ("pace", "1"), ("load", "true"), ("streams", "2"), ("limit", "5")]);
+        let both = record(&[("size", "1"), ("mode", "1"), ("load", "true"), ("streams", "2"), ("limit", "5")]);
         let both = point(&both, (4, 2));
         let alone =
-            |size, pace, limit| record(&[("size", size), ("pace", pace), ("load", "false"), ("streams", "0"), ("limit", limit)]);
+            |size, mode, limit| record(&[("size", size), ("mode", mode), ("load", "false"), ("streams", "0"), ("limit", limit)]);
         for (found, streams, is) in [
             (alone("1", "9", "5"), 2, true),
             (alone("1", "1", "5"), 3, false),
