@@ -25,6 +25,7 @@ mod open_figures;
 mod open_loop;
 mod order;
 mod phases;
+mod plans;
 mod processors;
 mod published;
 mod regression;
@@ -84,6 +85,7 @@ pub fn model(study: &Study, comparison: &Comparison, records: &[RunRecord]) -> R
         ("Why", explained::section(&all)),
         (latency.as_str(), latencies),
         ("Times of each transaction", times::section(&all)),
+        ("Plans of the queries", plans::section(&all)),
         ("Kinds of transaction and statements", kinds::section(&all)),
         ("Phases", phases::section(&all)),
     ];

@@ -1,0 +1,180 @@
+//! Which plans the databases chose for the queries of a workload, and where contenders differ.
+
+use std::collections::BTreeSet;
+
+use perbuck_core::compare::WorkloadResult;
+use perbuck_core::run_record::{PlanShape, Plans};
+
+use super::{Context, distinct};
+use crate::document::{Block, Code};
+use crate::escape::clean;
+use crate::number::{counted, list};
+
+/// Lines of a shape that a page shows at most: one of a thousand partitions has thousands.
+const LINES: usize = 100;
+
+/// A shape and the database whose it is.
+type Shape<'a> = (&'a str, &'a str);
+
+/// What each workload's queries ran by, where plans were kept.
+pub(super) fn section(all: &Context<'_>) -> Vec<Block> {
+    all.measured().into_iter().filter_map(|w| Kept::of(all, w)).flat_map(|kept| kept.blocks(all)).collect()
+}
+
+/// The plans of a workload's trials.
+struct Kept<'a> {
+    workload: &'a str,
+    contenders: Vec<OfContender<'a>>,
+}
+
+struct OfContender<'a> {
+    name: &'a str,
+    trials: usize,
+    plans: Vec<&'a Plans>,
+}
+
+impl<'a> Kept<'a> {
+    fn of(all: &Context<'a>, w: &'a WorkloadResult) -> Option<Self> {
+        let of = |name: &'a str| {
+            let trials: Vec<_> = all.records.iter().filter(|r| r.key.workload == w.workload && r.key.contender == name).collect();
+            let plans = trials.iter().filter_map(|r| r.target.plans.as_ref()).collect();
+            OfContender { name, trials: trials.len(), plans }
+        };
+        let contenders: Vec<OfContender<'a>> = all.contenders_of(w).into_iter().map(of).collect();
+        let any = contenders.iter().any(|c| !c.plans.is_empty());
+        any.then_some(Self { workload: &w.workload, contenders })
+    }
+
+    fn queries(&self) -> Vec<&'a str> {
+        let plans = self.contenders.iter().flat_map(|c| &c.plans);
+        distinct(plans.flat_map(|plans| &plans.queries).map(|q| q.query.as_str()))
+    }
+
+    fn blocks(&self, all: &Context<'_>) -> Vec<Block> {
+        let queries = self.queries();
+        let mut said: Vec<String> = self.contenders.iter().flat_map(|c| c.sentences(&all.label(c.name), &queries)).collect();
+        said.extend(self.contenders.iter().filter_map(|c| self.against(all, c, &queries)));
+        let mut out = vec![Block::Paragraph(self.intro()), Block::List(said)];
+        out.extend(queries.iter().filter_map(|query| self.shapes(all, query)));
+        out
+    }
+
+    fn intro(&self) -> String {
+        let asked = distinct(self.contenders.iter().flat_map(|c| &c.plans).map(|plans| plans.asked.as_str()));
+        let asked: Vec<String> = asked.into_iter().map(|asked| format!("\"{}\"", clean(asked))).collect();
+        let estimates = self.contenders.iter().flat_map(|c| &c.plans).any(|plans| !plans.ran);
+        format!(
+            "{}: after a trial perbuck asked for the plan of each query, by {}. The values in a query are the same each time; in trials they may \
+             be others. Two plans are the same if operators, tables and indexes are, in their order: costs, rows and times do not count. \
+             {}The whole plans are in the files .json.plans beside the records.",
+            clean(self.workload),
+            list(&asked),
+            if estimates { "EXPLAIN QUERY PLAN does not run the query. " } else { "" }
+        )
+    }
+
+    /// Whether a contender has the plans of what it is compared with.
+    fn against(&self, all: &Context<'_>, c: &OfContender<'a>, queries: &[&str]) -> Option<String> {
+        let base = self.contenders.iter().find(|base| Some(base.name) == all.compared_with(c.name))?;
+        let head = format!("{} against {}", all.label(c.name), all.label(base.name));
+        let (of_base, own) = (base.databases(), c.databases());
+        if of_base.is_empty() || own.is_empty() {
+            return None;
+        }
+        if of_base != own {
+            let names = |all: &BTreeSet<&str>| all.iter().map(|name| clean(name)).collect::<Vec<_>>().join(" and ");
+            return Some(format!("{head}: another database, plans not compared ({} and {}).", names(&own), names(&of_base)));
+        }
+        let (mut other, mut same) = (Vec::new(), 0);
+        for query in queries {
+            let (own, of_base) = (c.shapes(query), base.shapes(query));
+            if own.is_empty() || of_base.is_empty() {
+                continue;
+            }
+            if own == of_base { same += 1 } else { other.push(clean(query)) }
+        }
+        Some(match other.len() {
+            0 => format!("{head}: the same plans for all {}.", counted_queries(same)),
+            _ => format!("{head}: other plans for {}; the same for {}.", list(&other), counted_queries(same)),
+        })
+    }
+
+    /// The shapes of a query side by side, where there are several of one database.
+    fn shapes(&self, all: &Context<'_>, query: &str) -> Option<Block> {
+        let found: Vec<Shape<'a>> = self.contenders.iter().flat_map(|c| c.shapes(query)).collect();
+        let mut each: Vec<Shape<'a>> = Vec::new();
+        found.into_iter().for_each(|shape| {
+            if !each.contains(&shape) {
+                each.push(shape)
+            }
+        });
+        let of_database = |database: &str| each.iter().filter(|(of, _)| *of == database).count();
+        let several: Vec<&Shape<'a>> = each.iter().filter(|(database, _)| of_database(database) > 1).collect();
+        let code = |shape: &&Shape<'a>| {
+            let by = self.contenders.iter().filter_map(|c| {
+                let times = c.plans.iter().filter(|plans| shape_in(plans, query) == Some(**shape)).count();
+                (times > 0).then(|| format!("{}, {} of {}", all.label(c.name), times, counted(c.plans.len(), "trial")))
+            });
+            Code { title: by.collect::<Vec<_>>().join("; "), lines: lines(shape.1) }
+        };
+        let summary = format!("{}: {} plans of {}", clean(self.workload), several.len(), clean(query));
+        (!several.is_empty()).then(|| Block::Folded(summary, vec![Block::Codes(several.iter().map(code).collect())]))
+    }
+}
+
+impl<'a> OfContender<'a> {
+    fn databases(&self) -> BTreeSet<&'a str> {
+        let queries = self.plans.iter().flat_map(|plans| &plans.queries);
+        queries.filter(|q| q.shape.is_some()).map(|q| q.database.as_str()).collect()
+    }
+
+    /// The shapes of a query in all trials.
+    fn shapes(&self, query: &str) -> BTreeSet<Shape<'a>> {
+        self.plans.iter().filter_map(|plans| shape_in(plans, query)).collect()
+    }
+
+    /// What its own trials show: plans that changed, plans that are not there.
+    fn sentences(&self, label: &str, queries: &[&str]) -> Vec<String> {
+        let mut out = Vec::new();
+        if self.plans.len() < self.trials {
+            let of = counted(self.trials, "trial");
+            out.push(format!("{label}: plans were kept after {} of {of}.", self.plans.len()));
+        }
+        let changed: Vec<String> =
+            queries.iter().filter(|query| self.shapes(query).len() > 1).map(|query| clean(query)).collect();
+        if !changed.is_empty() {
+            out.push(format!("{label}: the plan changed between trials for {}.", list(&changed)));
+        }
+        for query in queries {
+            let failed: Vec<&PlanShape> =
+                self.plans.iter().filter_map(|plans| named(plans, query)).filter(|q| q.error.is_some()).collect();
+            if let Some(why) = failed.first().and_then(|q| q.error.as_deref()) {
+                let (times, why) = (counted(failed.len(), "trial"), clean(why));
+                out.push(format!("{label}: no plan for {} in {times}: {why}.", clean(query)));
+            }
+        }
+        out
+    }
+}
+
+fn named<'a>(plans: &'a Plans, query: &str) -> Option<&'a PlanShape> {
+    plans.queries.iter().find(|q| q.query == query)
+}
+
+fn shape_in<'a>(plans: &'a Plans, query: &str) -> Option<Shape<'a>> {
+    let found = named(plans, query)?;
+    Some((found.database.as_str(), found.shape.as_deref()?))
+}
+
+fn counted_queries(count: usize) -> String {
+    format!("{count} {}", if count == 1 { "query" } else { "queries" })
+}
+
+fn lines(shape: &str) -> Vec<String> {
+    let all = shape.lines().count();
+    let mut lines: Vec<String> = shape.lines().take(LINES).map(clean).collect();
+    if all > LINES {
+        lines.push(format!("… {} more lines", all - LINES));
+    }
+    lines
+}
