@@ -85,6 +85,9 @@ fn whole(inputs: &Inputs, options: &RunOptions, progress: &mut dyn Progress, sto
     let mut missing: Vec<(usize, &TrialKey)> = plan.iter().enumerate().filter(|(_, key)| wanted(key)).collect();
     let (looks, is_whole) = (Looks::start(inputs, store.root())?, missing.is_empty());
     looks.needed(&mut missing);
+    if options.plans && on_disk > 0 {
+        progress.alert("--plans: trials that are on disk get no plans; they are asked for after each trial that runs");
+    }
     if missing.is_empty() {
         let ended = || format!("the verdicts are there, or cannot be expected: {on_disk} trials");
         let which = if is_whole { all_of(options, plan.len()) } else { ended() };
@@ -94,9 +97,6 @@ fn whole(inputs: &Inputs, options: &RunOptions, progress: &mut dyn Progress, sto
         }
     } else if on_disk > 0 {
         progress.line(&format!("{on_disk} of {} trials are on disk; going on with the others", plan.len()));
-    }
-    if options.plans && on_disk > 0 {
-        progress.alert("--plans: trials that are on disk get no plans; they are asked for after each trial that runs");
     }
     planned::remarks(inputs, &plan).iter().for_each(|line| progress.alert(line));
     let on_disk = (plan.len(), on_disk);

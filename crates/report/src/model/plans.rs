@@ -60,16 +60,17 @@ impl<'a> Kept<'a> {
     }
 
     fn intro(&self) -> String {
-        let asked = distinct(self.contenders.iter().flat_map(|c| &c.plans).map(|plans| plans.asked.as_str()));
-        let asked: Vec<String> = asked.into_iter().map(|asked| format!("\"{}\"", clean(asked))).collect();
-        let estimates = self.contenders.iter().flat_map(|c| &c.plans).any(|plans| !plans.ran);
+        let asked = |ran: Option<bool>| -> Vec<String> {
+            let plans = self.contenders.iter().flat_map(|c| &c.plans).filter(|plans| ran.is_none_or(|ran| plans.ran == ran));
+            distinct(plans.map(|plans| plans.asked.as_str())).into_iter().map(|asked| format!("\"{}\"", clean(asked))).collect()
+        };
+        let estimates: String = asked(Some(false)).iter().map(|asked| format!("{asked} does not run the query. ")).collect();
         format!(
-            "{}: after a trial perbuck asked for the plan of each query, by {}. The values in a query are the same each time; in trials they may \
-             be others. Two plans are the same if operators, tables and indexes are, in their order: costs, rows and times do not count. \
-             {}The whole plans are in the files .json.plans beside the records.",
+            "{}: after a trial perbuck asked for the plan of each query, by {}. {estimates}The values in a query are the same each time; in trials \
+             they may be others. Two plans are the same if operators, tables and indexes are, in their order: costs, rows and times do not count. \
+             The whole plans are in the files .json.plans beside the records.",
             clean(self.workload),
-            list(&asked),
-            if estimates { "EXPLAIN QUERY PLAN does not run the query. " } else { "" }
+            list(&asked(None)),
         )
     }
 
@@ -117,7 +118,7 @@ impl<'a> Kept<'a> {
             });
             Code { title: by.collect::<Vec<_>>().join("; "), lines: lines(shape.1) }
         };
-        let summary = format!("{}: {} plans of {}", clean(self.workload), several.len(), clean(query));
+        let summary = format!("{}, {}: {} plans", clean(self.workload), clean(query), several.len());
         (!several.is_empty()).then(|| Block::Folded(summary, vec![Block::Codes(several.iter().map(code).collect())]))
     }
 }
@@ -177,4 +178,86 @@ fn lines(shape: &str) -> Vec<String> {
         lines.push(format!("… {} more lines", all - LINES));
     }
     lines
+}
+
+#[cfg(test)]
+mod tests {
+    use perbuck_core::compare;
+    use perbuck_core::study::Study;
+
+    use super::*;
+
+    const STUDY: &str = "schema = 1\nname = \"s\"\n[[contender]]\nname = \"a\"\ntarget = \"sqlite:a.db\"\n[[contender]]\nname = \"b\"\n\
+        target = \"sqlite:b.db\"\n[[contender]]\nname = \"c\"\ntarget = \"sqlite:c.db\"\n[[workload]]\nname = \"w\"\nkind = \"sysbench\"\n\
+        [sweep]\nconnections = [1]\nduration = \"1m\"\ntrials = 3\n";
+
+    /// Plans of a trial by query: a shape in a database, or an error after `!`.
+    fn plans(database: &str, queries: &[(&str, &str)]) -> Plans {
+        let one = |(query, shape): &(&str, &str)| {
+            let error = shape.strip_prefix('!').map(str::to_owned);
+            let shape = error.is_none().then(|| format!("{shape}\n  Seq Scan on <t>\n"));
+            PlanShape { query: (*query).to_owned(), database: database.to_owned(), shape, error }
+        };
+        Plans { asked: "EXPLAIN".to_owned(), ran: true, queries: queries.iter().map(one).collect(), ..Plans::default() }
+    }
+
+    /// What the section says of the trials of each contender.
+    fn blocks(trials: [&[Plans]; 3]) -> (Vec<String>, Vec<Block>) {
+        let study = Study::read("s.toml", STUDY, &[]).unwrap();
+        let comparison = compare::compare(&study, &[], &[], &[]).unwrap();
+        let all = Context::new(&study, &comparison, &[]);
+        let of = |(name, plans): (&'static str, &'static [Plans])| OfContender { name, trials: 3, plans: plans.iter().collect() };
+        let leaked = trials.map(|plans| &*Box::leak(plans.to_vec().into_boxed_slice()));
+        let kept = Kept { workload: "w", contenders: ["a", "b", "c"].into_iter().zip(leaked).map(of).collect() };
+        let mut blocks = kept.blocks(&all);
+        let folded = blocks.split_off(2);
+        let Some(Block::List(said)) = blocks.pop() else { panic!("{blocks:?}") };
+        (said, folded)
+    }
+
+    #[test]
+    fn other_plans_of_one_database_are_named_and_shown() {
+        let base = plans("P", &[("Q1", "Sort"), ("Q2", "Hash Join"), ("Q3", "!too late")]);
+        let other = plans("P", &[("Q1", "Sort"), ("Q2", "Merge Join"), ("Q3", "Sort")]);
+        let elsewhere = plans("M", &[("Q1", "filesort"), ("Q2", "nested_loop"), ("Q3", "filesort")]);
+        let (said, folded) = blocks([&[base.clone(), base.clone(), base], &[other.clone(), other.clone(), other], &[elsewhere]]);
+        assert_eq!(
+            said,
+            [
+                "a: no plan for Q3 in 3 trials: too late.",
+                "c: plans were kept after 1 of 3 trials.",
+                "b against a: other plans for Q2; the same for 1 query.",
+                "c against a: another database, plans not compared (M and P).",
+            ]
+        );
+        let [Block::Folded(summary, inner)] = &folded[..] else { panic!("{folded:?}") };
+        let Block::Codes(codes) = &inner[0] else { panic!("{inner:?}") };
+        let titles: Vec<&str> = codes.iter().map(|code| code.title.as_str()).collect();
+        assert_eq!((summary.as_str(), titles), ("w, Q2: 2 plans", vec!["a, 3 of 3 trials", "b, 3 of 3 trials"]));
+        assert_eq!(codes[1].lines, ["Merge Join", "  Seq Scan on <t>"]);
+    }
+
+    #[test]
+    fn a_plan_that_changes_between_trials_is_named() {
+        let (first, second) = (plans("P", &[("Q1", "Sort")]), plans("P", &[("Q1", "Hash")]));
+        let steady = [first.clone(), first.clone(), first.clone()];
+        let (said, folded) = blocks([&steady, &[first.clone(), second, first.clone()], &steady]);
+        assert_eq!(
+            said,
+            [
+                "b: the plan changed between trials for Q1.",
+                "b against a: other plans for Q1; the same for 0 queries.",
+                "c against a: the same plans for all 1 query.",
+            ]
+        );
+        let Block::Folded(_, inner) = &folded[0] else { panic!("{folded:?}") };
+        let Block::Codes(codes) = &inner[0] else { panic!("{inner:?}") };
+        assert_eq!(codes[0].title, "a, 3 of 3 trials; b, 2 of 3 trials; c, 3 of 3 trials");
+    }
+
+    #[test]
+    fn long_shapes_are_cut() {
+        let long = lines(&"Seq Scan\n".repeat(LINES + 7));
+        assert_eq!((long.len(), long[LINES].as_str()), (LINES + 1, "… 7 more lines"));
+    }
 }
