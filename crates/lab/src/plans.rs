@@ -10,27 +10,29 @@ use crate::progress::Progress;
 use crate::sidecar::{self, Trial};
 use crate::stage::Stage;
 
-/// Refuses a study without a query whose plan could be kept, and says of which contenders none will be.
-pub(crate) fn can_be_kept(stages: &[Stage], plans: &[Plan], progress: &mut dyn Progress) -> Result<(), LabError> {
-    let explained: Vec<&Stage> =
-        stages.iter().enumerate().filter(|(i, stage)| of_stage(stage, *i, plans).is_some()).map(|(_, stage)| stage).collect();
-    if explained.is_empty() {
-        let message = "--plans: no workload of the study has queries whose plans can be kept";
-        return Err(LabError::usage(message, "leave --plans out; a workload of analytical queries, such as TPC-H, has them"));
+/// Refuses a study without a query whose plan could be kept, before anything is deployed or loaded.
+pub(crate) fn has_queries(plans: &[Plan]) -> Result<(), LabError> {
+    if plans.iter().any(|plan| plan.explained().is_some()) {
+        return Ok(());
     }
-    if explained.iter().all(|stage| stage.dialect.plans().is_none()) {
-        let message = format!("--plans: perbuck reads no plans of {}", explained[0].dialect.name());
-        return Err(LabError::usage(message, "leave --plans out"));
-    }
-    for stage in explained.iter().filter(|stage| stage.dialect.plans().is_none()) {
-        progress.alert(&format!("{}: no plans are kept, because perbuck reads none of {}", stage.title, stage.dialect.name()));
-    }
-    Ok(())
+    let message = "--plans: no workload of the study has queries whose plans can be kept";
+    Err(LabError::usage(message, "leave --plans out; a workload of analytical queries, such as TPC-H, has them"))
 }
 
-/// The queries of the stage at this position: contenders in the order of the study, workloads within.
-fn of_stage(stage: &Stage, position: usize, plans: &[Plan]) -> Option<Explained> {
-    plans.get(position % plans.len().max(1))?.explained(stage.dialect)
+/// Says of which contenders no plans will be kept.
+pub(crate) fn tell_unread(stages: &[Stage], plans: &[Plan], progress: &mut dyn Progress) {
+    for (position, stage) in stages.iter().enumerate() {
+        if stage.dialect.plans().is_none() && of_stage(position, plans).is_some() {
+            let database = stage.dialect.name();
+            progress.alert(&format!("{}: no plans are kept, because perbuck does not read those of {database}", stage.title));
+        }
+    }
+}
+
+/// The workload of the stage at this position, and its queries: contenders stand in the order of the study, workloads within.
+fn of_stage(position: usize, plans: &[Plan]) -> Option<(&Plan, Explained)> {
+    let plan = plans.get(position % plans.len().max(1))?;
+    Some((plan, plan.explained()?))
 }
 
 /// Asks for the plan of each query of the workload and keeps them with the trial. One that fails is kept as its error. Each query has a
@@ -44,16 +46,18 @@ pub(crate) fn keep(
     trial: &mut Trial,
     shown: &mut dyn FnMut(&str),
 ) -> Result<(), LabError> {
-    let Some((words, explained)) = stage.dialect.plans().zip(of_stage(stage, position, plans)) else { return Ok(()) };
+    let Some((words, (plan, Explained { names, limit }))) = stage.dialect.plans().zip(of_stage(position, plans)) else {
+        return Ok(());
+    };
     let (mut texts, mut shapes) = (Vec::new(), Vec::new());
-    for (query, sql) in &explained.queries {
+    for (i, query) in names.iter().enumerate() {
         shown(query);
-        let asked =
-            stage.trials.explain(&format!("asking for the plan of {query}"), &format!("{}{sql}", words.ask), explained.limit);
+        let sql = plan.explained_query(i, stage.dialect);
+        let asked = stage.trials.explain(&format!("asking for the plan of {query}"), &format!("{}{sql}", words.ask), limit);
         if asked.as_ref().is_err_and(|error| error.cause == Some(Cause::Stopped)) {
             return Err(LabError::interrupted());
         }
-        let (text, shape) = read(words, query, sql, asked.map_err(|error| error.to_string()));
+        let (text, shape) = read(words, query, &sql, asked.map_err(|error| error.to_string()));
         texts.push(text);
         shapes.push(shape);
     }

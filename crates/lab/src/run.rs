@@ -65,6 +65,9 @@ pub struct RunOptions {
 pub fn study(inputs: &Inputs, options: &RunOptions, progress: &mut dyn Progress, stop: &StopToken) -> Result<PathBuf, LabError> {
     deployable(&inputs.study, options.deployment)?;
     set_by_hand(&inputs.study, &options.at)?;
+    if options.plans {
+        plans::has_queries(&inputs.plans)?;
+    }
     servers::clean(&inputs.study, progress);
     let done = whole(inputs, options, progress, stop);
     // A server that was still ending when this began has left its folder since.
@@ -150,7 +153,9 @@ fn measured(
         // Before the stages, so that it goes after them: each deployment has servers of its own.
         let servers = Servers::start(&inputs.study, inputs.registry, stop, run.progress)?;
         let stages = stage::build(inputs, &servers, &passwords, stop)?;
-        plans.map_or(Ok(()), |plans| plans::can_be_kept(&stages, plans, run.progress))?;
+        if let Some(plans) = plans {
+            plans::tell_unread(&stages, plans, run.progress);
+        }
         if let Some(fleet) = fleet.as_ref() {
             fleet.prepare((inputs, most), &servers, &passwords, run.progress)?;
         }

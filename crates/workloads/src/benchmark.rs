@@ -32,8 +32,8 @@ pub struct DataSize {
 /// Queries whose plans can be kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Explained {
-    /// What each is called, and its text, with the same values in every trial: other values may have other plans.
-    pub queries: Vec<(String, String)>,
+    /// What each is called.
+    pub names: Vec<String>,
     /// After which each is ended, as in a trial.
     pub limit: Duration,
 }
@@ -93,9 +93,14 @@ pub trait Benchmark: Any + Debug + Send + Sync {
         DataSize::default()
     }
 
-    /// The queries whose plans can be kept, in that dialect; `None` where it has none that run for long.
-    fn explained(&self, _dialect: &dyn Dialect) -> Option<Explained> {
+    /// The queries whose plans can be kept; `None` where it has none that run for long.
+    fn explained(&self) -> Option<Explained> {
         None
+    }
+
+    /// The text of such a query by its position, with the same values in every trial: other values may have other plans.
+    fn explained_query(&self, _position: usize, _dialect: &dyn Dialect) -> String {
+        String::new()
     }
 
     /// The parameter that makes its terminals wait for themselves, so that transactions cannot be due by a schedule.

@@ -100,7 +100,7 @@ fn a_missing_index_is_shown_on_mariadb() {
 }
 
 #[test]
-fn plans_of_two_databases_are_not_compared_and_studies_without_any_are_refused() {
+fn plans_of_sqlite_are_estimates_and_studies_without_any_are_refused() {
     let desk = Desk::new();
     let file = |name: &str| format!("sqlite:{name}.db");
     desk.write("p.toml", &two("lite", [&file("m"), &file("n")], 1));
@@ -125,4 +125,7 @@ fn plans_of_two_databases_are_not_compared_and_studies_without_any_are_refused()
     desk.write("s.toml", &format!("imported = true\n{}", study("sqlite:h.db", SMALL, "trials = 1")));
     let refused = desk.perbuck(&["run", "s.toml", "--plans"]);
     assert!(refused.code == Some(2) && refused.err.contains("import"), "{refused:#?}");
+    let published = concat!(env!("CARGO_MANIFEST_DIR"), "/../../studies/published/mysql-kunpeng-2020.toml");
+    let refused = desk.perbuck(&["run", published, "--plans"]);
+    assert!(refused.code == Some(2) && refused.err.contains("published"), "{refused:#?}");
 }

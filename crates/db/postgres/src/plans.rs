@@ -49,9 +49,8 @@ fn operator(node: &Value) -> String {
     if let Some(name) = text("Subplan Name").split(" (").next().filter(|name| !name.is_empty()) {
         line += &format!("{name}: ");
     }
-    match text("Partial Mode") {
-        mode @ ("Partial" | "Finalize") => line += &format!("{mode} "),
-        _ => {}
+    if let mode @ ("Partial" | "Finalize") = text("Partial Mode") {
+        line += &format!("{mode} ");
     }
     if node["Parallel Aware"].as_bool() == Some(true) {
         line += "Parallel ";

@@ -102,13 +102,12 @@ impl<'a> Kept<'a> {
 
     /// The shapes of a query side by side, where there are several of one database.
     fn shapes(&self, all: &Context<'_>, query: &str) -> Option<Block> {
-        let found: Vec<Shape<'a>> = self.contenders.iter().flat_map(|c| c.shapes(query)).collect();
         let mut each: Vec<Shape<'a>> = Vec::new();
-        found.into_iter().for_each(|shape| {
+        for shape in self.contenders.iter().flat_map(|c| c.shapes(query)) {
             if !each.contains(&shape) {
-                each.push(shape)
+                each.push(shape);
             }
-        });
+        }
         let of_database = |database: &str| each.iter().filter(|(of, _)| *of == database).count();
         let several: Vec<&Shape<'a>> = each.iter().filter(|(database, _)| of_database(database) > 1).collect();
         let code = |shape: &&Shape<'a>| {

@@ -128,11 +128,13 @@ impl Benchmark for Options {
         DataSize { rows: self.scale.times(ROWS), bytes: self.scale.times(BYTES), grows: false }
     }
 
+    fn explained(&self) -> Option<Explained> {
+        Some(Explained { names: (1..=QUERIES).map(|number| format!("Q{number}")).collect(), limit: self.limit() })
+    }
+
     /// With the values of validation (2.4.x.4), whatever those of the trial are: random ones are others in each trial and stream.
-    fn explained(&self, dialect: &dyn Dialect) -> Option<Explained> {
-        let text = |number| queries::statement(&Substitution::validation(number, self.scale), dialect);
-        let queries = (1..=QUERIES).map(|number| (format!("Q{number}"), text(number))).collect();
-        Some(Explained { queries, limit: self.limit() })
+    fn explained_query(&self, position: usize, dialect: &dyn Dialect) -> String {
+        queries::statement(&Substitution::validation(position + 1, self.scale), dialect)
     }
 
     fn refusal(&self, dialect: &dyn Dialect) -> Option<(String, String)> {
