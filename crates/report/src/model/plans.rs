@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use perbuck_core::compare::WorkloadResult;
 use perbuck_core::run_record::{PlanShape, Plans};
 
-use super::{Context, distinct};
+use super::{Context, distinct, times};
 use crate::document::{Block, Code};
 use crate::escape::clean;
 use crate::number::{counted, list};
@@ -13,12 +13,20 @@ use crate::number::{counted, list};
 /// Lines of a shape that a page shows at most: one of a thousand partitions has thousands.
 const LINES: usize = 100;
 
+/// What the time of a query of a contender is against that of what it is compared with.
+type Time<'a> = dyn Fn(&str, &str) -> Option<String> + 'a;
+
 /// A shape and the database whose it is.
 type Shape<'a> = (&'a str, &'a str);
 
 /// What each workload's queries ran by, where plans were kept.
 pub(super) fn section(all: &Context<'_>) -> Vec<Block> {
-    all.measured().into_iter().filter_map(|w| Kept::of(all, w)).flat_map(|kept| kept.blocks(all)).collect()
+    let mut out = Vec::new();
+    for w in all.measured() {
+        let time = |contender: &str, query: &str| times::against(all, w, contender, query);
+        out.extend(Kept::of(all, w).into_iter().flat_map(|kept| kept.blocks(all, &time)));
+    }
+    out
 }
 
 /// The plans of a workload's trials.
@@ -50,10 +58,10 @@ impl<'a> Kept<'a> {
         distinct(plans.flat_map(|plans| &plans.queries).map(|q| q.query.as_str()))
     }
 
-    fn blocks(&self, all: &Context<'_>) -> Vec<Block> {
+    fn blocks(&self, all: &Context<'_>, time: &Time<'_>) -> Vec<Block> {
         let queries = self.queries();
         let mut said: Vec<String> = self.contenders.iter().flat_map(|c| c.sentences(&all.label(c.name), &queries)).collect();
-        said.extend(self.contenders.iter().filter_map(|c| self.against(all, c, &queries)));
+        said.extend(self.contenders.iter().filter_map(|c| self.against(all, c, &queries, time)));
         let mut out = vec![Block::Paragraph(self.intro()), Block::List(said)];
         out.extend(queries.iter().filter_map(|query| self.shapes(all, query)));
         out
@@ -75,7 +83,7 @@ impl<'a> Kept<'a> {
     }
 
     /// Whether a contender has the plans of what it is compared with.
-    fn against(&self, all: &Context<'_>, c: &OfContender<'a>, queries: &[&str]) -> Option<String> {
+    fn against(&self, all: &Context<'_>, c: &OfContender<'a>, queries: &[&str], time: &Time<'_>) -> Option<String> {
         let base = self.contenders.iter().find(|base| Some(base.name) == all.compared_with(c.name))?;
         let head = format!("{} against {}", all.label(c.name), all.label(base.name));
         let (of_base, own) = (base.databases(), c.databases());
@@ -86,18 +94,24 @@ impl<'a> Kept<'a> {
             let names = |all: &BTreeSet<&str>| all.iter().map(|name| clean(name)).collect::<Vec<_>>().join(" and ");
             return Some(format!("{head}: another database, plans not compared ({} and {}).", names(&own), names(&of_base)));
         }
-        let (mut other, mut same) = (Vec::new(), 0);
+        let (mut other, mut same, mut lacking) = (Vec::new(), 0, 0);
         for query in queries {
             let (own, of_base) = (c.shapes(query), base.shapes(query));
-            if own.is_empty() || of_base.is_empty() {
-                continue;
+            match own == of_base {
+                _ if own.is_empty() || of_base.is_empty() => lacking += 1,
+                true => same += 1,
+                false => {
+                    let time = time(c.name, query).map(|ratio| format!(" ({ratio} the time)")).unwrap_or_default();
+                    other.push(clean(query) + &time);
+                }
             }
-            if own == of_base { same += 1 } else { other.push(clean(query)) }
         }
-        Some(match other.len() {
-            0 => format!("{head}: the same plans for all {}.", counted_queries(same)),
-            _ => format!("{head}: other plans for {}; the same for {}.", list(&other), counted_queries(same)),
-        })
+        let found = match other.len() {
+            0 => format!("the same plans for {}", counted_queries(same)),
+            _ => format!("other plans for {}; the same for {}", list(&other), counted_queries(same)),
+        };
+        let lacking = if lacking > 0 { format!("; {} not compared", counted_queries(lacking)) } else { String::new() };
+        Some(format!("{head}: {found}{lacking}."))
     }
 
     /// The shapes of a query side by side, where there are several of one database.
@@ -208,7 +222,7 @@ mod tests {
         let of = |(name, plans): (&'static str, &'static [Plans])| OfContender { name, trials: 3, plans: plans.iter().collect() };
         let leaked = trials.map(|plans| &*Box::leak(plans.to_vec().into_boxed_slice()));
         let kept = Kept { workload: "w", contenders: ["a", "b", "c"].into_iter().zip(leaked).map(of).collect() };
-        let mut blocks = kept.blocks(&all);
+        let mut blocks = kept.blocks(&all, &|contender, query| (contender == "b" && query == "Q2").then(|| "3.02×".to_owned()));
         let folded = blocks.split_off(2);
         let Some(Block::List(said)) = blocks.pop() else { panic!("{blocks:?}") };
         (said, folded)
@@ -225,7 +239,7 @@ mod tests {
             [
                 "a: no plan for Q3 in 3 trials: too late.",
                 "c: plans were kept after 1 of 3 trials.",
-                "b against a: other plans for Q2; the same for 1 query.",
+                "b against a: other plans for Q2 (3.02× the time); the same for 1 query; 1 query not compared.",
                 "c against a: another database, plans not compared (M and P).",
             ]
         );
@@ -246,7 +260,7 @@ mod tests {
             [
                 "b: the plan changed between trials for Q1.",
                 "b against a: other plans for Q1; the same for 0 queries.",
-                "c against a: the same plans for all 1 query.",
+                "c against a: the same plans for 1 query.",
             ]
         );
         let Block::Folded(_, inner) = &folded[0] else { panic!("{folded:?}") };
