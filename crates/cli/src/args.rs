@@ -9,6 +9,7 @@ mod form;
 mod machine;
 mod metrics;
 mod replaced;
+mod run;
 
 use std::path::PathBuf;
 
@@ -24,6 +25,7 @@ pub(crate) use evaluation::{
 pub(crate) use form::FormArguments;
 pub(crate) use machine::{DoctorArguments, FactsArguments};
 use replaced::ReplacedArguments;
+pub(crate) use run::RunArguments;
 
 /// The database price-performance lab: drives databases with standard workloads, prices the systems under test, compares
 /// them with stated uncertainty, and writes the report.
@@ -308,36 +310,6 @@ pub(crate) struct FileArguments {
     /// Threads that make the rows; one per processor if not given. The files are the same for any number
     #[arg(long, value_name = "COUNT", requires = "output_type", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) threads: Option<u32>,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct RunArguments {
-    #[command(flatten)]
-    pub(crate) study: StudyArguments,
-    /// Folder that holds the results of all studies
-    #[arg(long, value_name = "FOLDER", default_value = "results")]
-    pub(crate) results: PathBuf,
-    /// Measure the limit of the client on this machine, with a simulated database that answers at once. Loads nothing and
-    /// writes nothing
-    #[arg(long, value_name = "DRIVER", value_parser = ["sim"], conflicts_with = "json")]
-    pub(crate) driver: Option<String>,
-    /// Run this deployment only, for targets that you deploy yourself (`sweep.deployments`)
-    #[arg(long, value_name = "NUMBER", conflicts_with = "driver")]
-    pub(crate) deployment: Option<u32>,
-    /// Run the trials at this level only, of a factor that you set yourself (`by_hand`); once for each such factor
-    #[arg(long, value_name = "FACTOR=LEVEL", conflicts_with = "driver")]
-    pub(crate) at: Vec<String>,
-    /// Print the comparison as JSON at the end
-    #[arg(long)]
-    pub(crate) json: bool,
-    #[command(flatten)]
-    pub(crate) password: PasswordArguments,
-    #[command(flatten)]
-    pub(crate) fleet: fleet::FleetArguments,
-    #[command(flatten)]
-    pub(crate) spending: deploy::SpendingArguments,
-    #[command(flatten)]
-    pub(crate) metrics: metrics::MetricsArguments,
 }
 
 #[derive(Debug, Args)]

@@ -37,7 +37,7 @@ fn queries(r: &RunRecord) -> u64 {
 /// Runs the study; the records of each workload.
 fn both_loads(desk: &Desk, url: &str) -> [Vec<RunRecord>; 3] {
     desk.write("s.toml", &three(url));
-    let ran = desk.good(&["run", "s.toml"]);
+    let ran = desk.good(&["run", "s.toml", "--plans"]);
     assert!(ran.err.contains("after the last trial 11 of 12 conditions hold, 1 does not apply"), "{ran:#?}");
     let records = desk.records("results/s");
     let of = |name: &str| records.iter().filter(|r| r.key.workload == name).cloned().collect::<Vec<_>>();
@@ -51,6 +51,10 @@ fn both_loads(desk: &Desk, url: &str) -> [Vec<RunRecord>; 3] {
         // The last marker may not have been seen when the window closed.
         let [written, seen] = ["marker", "freshness"].map(|kind| completed(r, kind));
         assert!(queries(r) > 0 && seen > 0 && written.abs_diff(seen) <= 1, "{written} {seen}");
+    }
+    for r in &records {
+        let kept = r.target.plans.as_ref().map_or(0, |plans| plans.queries.iter().filter(|q| q.error.is_none()).count());
+        assert_eq!(kept, if r.key.workload == "alone" { 0 } else { 22 }, "{:#?}", r.target.plans);
     }
     for r in only {
         assert!(queries(r) > 0 && completed(r, "new_order") == 0 && r.health.longest_gap_ns == 0, "{r:#?}");

@@ -2,6 +2,8 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by it")]
 
 mod common;
+#[path = "tpch/plans.rs"]
+mod plans;
 
 use std::collections::BTreeMap;
 
@@ -131,9 +133,12 @@ fn a_query_over_its_limit_has_failed_and_an_interrupted_refresh_is_said() {
     desk.good(&["prepare", "s.toml"]);
     // Q1 reads more than a second; the other queries read LINEITEM by a table that sleeps for none of its rows.
     postgres.sql("ALTER TABLE region RENAME TO region_; CREATE VIEW region AS SELECT r.* FROM region_ r, pg_sleep(1.5)");
-    let ran = desk.perbuck(&["run", "s.toml"]);
+    let ran = desk.perbuck(&["run", "s.toml", "--plans"]);
     let r = desk.records("results/s").pop().unwrap_or_else(|| panic!("{ran:#?}"));
     assert!(r.errors.contains_key("sqlstate 57014"), "{:?}", r.errors);
+    let failed: Vec<_> = r.target.plans.as_ref().unwrap().queries.iter().filter(|q| q.error.is_some()).collect();
+    assert_eq!(failed.iter().map(|q| q.query.as_str()).collect::<Vec<_>>(), ["Q2", "Q5", "Q8"]);
+    assert!(failed.iter().all(|q| q.shape.is_none() && q.error.as_ref().unwrap().contains("57014")), "{failed:?}");
     for kind in ["power Q2", "power Q5", "power Q8", "Q2", "Q5", "Q8"] {
         assert_eq!((r.measured.transactions[kind].failed, r.measured.transactions[kind].committed), (1, 0), "{kind}");
     }

@@ -13,6 +13,7 @@ mod machine;
 mod measured;
 mod metrics;
 mod observed;
+mod plans;
 mod processors;
 mod series;
 mod storage;
@@ -50,6 +51,7 @@ pub use measured::{
 pub use metrics::{CounterSeries, SERIES_SCHEMA, ServerMetrics, ServerSeries, micro};
 pub(crate) use observed::machine_text;
 pub use observed::{Observed, arch};
+pub use plans::{PLANS_SCHEMA, PlanFile, PlanShape, PlanText, Plans};
 pub use processors::{MachineSamples, Percents, ProcessorTime, SERVERS, ServerMachine};
 pub use series::{Series, Values};
 pub use storage::{DataSize, Prewarmed};
@@ -239,6 +241,9 @@ pub struct TargetRecord {
     /// versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metrics: Option<ServerMetrics>,
+    /// The plans that it chose for the queries of the workload; absent unless they were asked for, and in records of older versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub plans: Option<Plans>,
 }
 
 /// The machine that ran perbuck.

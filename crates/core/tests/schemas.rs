@@ -18,8 +18,8 @@ use perbuck_core::run_record::{
     AgentRecord, BootTime, Build, CacheFacts, CgroupFacts, CpuFacts, DataSize, Deployed, DeployedNode, DeployedPod,
     DeployedVolume, DiskFacts, Distance, ErrorRecord, Flag, Gap, Health, HistogramRecord, HostRecord, Interval, KernelFacts,
     LimitFacts, LoadRecord, MachineFacts, MachineSamples, Measured, MemoryFacts, NetworkFacts, NetworkRecord, NumaNode, Observed,
-    Percents, PlatformFacts, Prewarmed, ProcessorTime, RECORD_SCHEMA, RunRecord, Series, ServerMachine, ServerMetrics,
-    ServerSeries, ServerWork, StatementCounts, TargetRecord, TransactionRecord, TunedSetting, Values, WindowEdges,
+    Percents, PlanFile, Plans, PlatformFacts, Prewarmed, ProcessorTime, RECORD_SCHEMA, RunRecord, Series, ServerMachine,
+    ServerMetrics, ServerSeries, ServerWork, StatementCounts, TargetRecord, TransactionRecord, TunedSetting, Values, WindowEdges,
     WorkloadRecord,
 };
 use perbuck_core::units::Seed;
@@ -226,6 +226,7 @@ fn example_target() -> TargetRecord {
         distance: None,
         deployed: Some(example_deployed()),
         metrics: Some(example_metrics()),
+        plans: Some(Plans { asked: "EXPLAIN ANALYZE".into(), ran: true, ..Plans::default() }),
     }
 }
 
@@ -357,6 +358,7 @@ fn the_schema_of_audits_is_published() {
 fn the_schema_of_capacities_is_published() {
     assert_published::<CapacityRecord>("capacity.schema.json");
     assert_published::<ServerSeries>("server-series.schema.json");
+    assert_published::<PlanFile>("plans.schema.json");
 }
 
 #[test]

@@ -8,6 +8,7 @@ use perbuck_load::loader::csv::CsvFormat;
 use perbuck_load::query::Query;
 use perbuck_load::values::Rows;
 
+use crate::plans::PlanWords;
 use crate::settings::{ReplicaWords, SettingWords};
 
 /// The type of a column.
@@ -316,6 +317,11 @@ pub trait Dialect: Debug + Send + Sync {
     /// Queries for the sessions that block those of perbuck: a text in each row. The first one that returns rows counts.
     fn blockers(&self) -> &'static [&'static str] {
         &[]
+    }
+
+    /// How it tells the plan of a query, where perbuck can read that.
+    fn plans(&self) -> Option<&'static PlanWords> {
+        None
     }
 
     /// Bytes of rows that a load brings in a second, about: rough, measured with the release build on two processors that

@@ -15,6 +15,7 @@ pub mod bulk;
 pub mod dialect;
 pub mod file;
 pub mod fingerprint;
+pub mod plans;
 pub mod registry;
 pub mod secret;
 pub mod server;

@@ -10,6 +10,7 @@ use perbuck_core::units::{Seed, thousands};
 use perbuck_core::workload_kind::WorkloadKind;
 use perbuck_database::Databases;
 use perbuck_database::dialect::Feature;
+use perbuck_load::error::{DriverError, ErrorClass};
 use perbuck_load::executor::{Agent, Coordinator, WorkerOutcome, run_apart, run_share, run_trial};
 use perbuck_load::observer::{Observer, Unobserved};
 use perbuck_load::share::Share;
@@ -133,6 +134,10 @@ impl<W: Workload> Trials for Simulated<W> {
 
     fn fill(&self, _share: Share, _up_to: u64) -> Result<u64, LabError> {
         Ok(0)
+    }
+
+    fn explain(&self, _doing: &str, _sql: &str, _limit: Duration) -> Result<String, DriverError> {
+        Err(DriverError::client(ErrorClass::Failed, "no plan", "the simulated database has no plans"))
     }
 
     fn audit(&self, _measured: &Measured) -> Result<Vec<AuditValue>, LabError> {

@@ -40,6 +40,7 @@ mod looks;
 mod machine_sampler;
 pub mod metering;
 pub mod planned;
+mod plans;
 pub mod power;
 pub mod preflight;
 pub mod prepare;

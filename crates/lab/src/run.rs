@@ -8,6 +8,7 @@ use perbuck_core::plan::TrialKey;
 use perbuck_core::run_record::{Flag, Interval};
 use perbuck_core::study::Study;
 use perbuck_load::stop::StopToken;
+use perbuck_workloads::Plan;
 
 use crate::deploy::{self, Deployment, Spending};
 use crate::error::{ErrorKind, LabError};
@@ -18,6 +19,7 @@ use crate::inputs::Inputs;
 use crate::live::{Event, Live, Price};
 use crate::looks::{Looks, Next};
 use crate::planned;
+use crate::plans;
 use crate::preflight;
 use crate::prepare::{self, Checked, Ensured};
 use crate::progress::{Done, Progress, clock_text, second_text};
@@ -48,6 +50,8 @@ pub struct RunOptions {
     pub at: Vec<String>,
     /// The agents that apply the load; `None` where this process does.
     pub fleet: Option<FleetOptions>,
+    /// Whether the plans of queries are asked for after each trial.
+    pub plans: bool,
     /// How a password is asked for that no variable and no file holds; `None` asks for none.
     pub ask_password: Option<AskPassword>,
     /// How money is spent on clusters that perbuck deploys.
@@ -61,6 +65,9 @@ pub struct RunOptions {
 pub fn study(inputs: &Inputs, options: &RunOptions, progress: &mut dyn Progress, stop: &StopToken) -> Result<PathBuf, LabError> {
     deployable(&inputs.study, options.deployment)?;
     set_by_hand(&inputs.study, &options.at)?;
+    if options.plans {
+        plans::has_queries(&inputs.plans)?;
+    }
     servers::clean(&inputs.study, progress);
     let done = whole(inputs, options, progress, stop);
     // A server that was still ending when this began has left its folder since.
@@ -81,6 +88,9 @@ fn whole(inputs: &Inputs, options: &RunOptions, progress: &mut dyn Progress, sto
     let mut missing: Vec<(usize, &TrialKey)> = plan.iter().enumerate().filter(|(_, key)| wanted(key)).collect();
     let (looks, is_whole) = (Looks::start(inputs, store.root())?, missing.is_empty());
     looks.needed(&mut missing);
+    if options.plans && on_disk > 0 {
+        progress.alert("--plans: trials that are on disk get no plans; they are asked for after each trial that runs");
+    }
     if missing.is_empty() {
         let ended = || format!("the verdicts are there, or cannot be expected: {on_disk} trials");
         let which = if is_whole { all_of(options, plan.len()) } else { ended() };
@@ -120,7 +130,8 @@ fn measured(
     live.say(Event::Began { trials: of, on_disk, prices: inputs.bills.iter().map(Price::of).collect() });
     let (ensured, told, began) = (BTreeSet::new(), BTreeSet::new(), Instant::now());
     let left = Ahead::of(&inputs.study, missing.iter().map(|(_, key)| *key));
-    let mut run = Run { store, id, of, looks, left, ensured, told, progress, live, time, began };
+    let plans = options.plans.then_some(inputs.plans.as_slice());
+    let mut run = Run { store, id, of, looks, plans, left, ensured, told, progress, live, time, began };
     // Where nothing is missing, the data are still to be checked.
     let mut deployments: Vec<&[(usize, &TrialKey)]> = missing.chunk_by(|a, b| a.1.deployment() == b.1.deployment()).collect();
     if deployments.is_empty() {
@@ -142,6 +153,9 @@ fn measured(
         // Before the stages, so that it goes after them: each deployment has servers of its own.
         let servers = Servers::start(&inputs.study, inputs.registry, stop, run.progress)?;
         let stages = stage::build(inputs, &servers, &passwords, stop)?;
+        if let Some(plans) = plans {
+            plans::tell_unread(&stages, plans, run.progress);
+        }
         if let Some(fleet) = fleet.as_ref() {
             fleet.prepare((inputs, most), &servers, &passwords, run.progress)?;
         }
@@ -179,6 +193,8 @@ struct Run<'a> {
     /// Trials of the study.
     of: usize,
     looks: Looks<'a>,
+    /// The workloads, where plans of their queries are asked for.
+    plans: Option<&'a [Plan]>,
     /// Those that are still to be run.
     left: Ahead,
     /// Positions of the stages whose data were looked at.
@@ -227,7 +243,7 @@ impl Run<'_> {
                 Next::End => break,
             }
             self.store.still_there()?;
-            let Trial { record, series } = match self.counting(session, (stage, &block), key, *position)? {
+            let trial = match self.counting(session, (stage, &block), key, *position)? {
                 Ok(trial) => trial,
                 Err(given_up) => {
                     failure.get_or_insert(given_up);
@@ -235,8 +251,9 @@ impl Run<'_> {
                     continue;
                 }
             };
-            self.store.write(&record, series.as_deref())?;
-            self.looks.saw(&record);
+            self.store.write_trial(&trial)?;
+            let record = &trial.record;
+            self.looks.saw(record);
             session.note_end(stage, &block)?;
             self.time.trial_took(planned, began.elapsed());
             let metric = record.workload.metric.metric();
@@ -319,7 +336,11 @@ impl Run<'_> {
         // What loads and checks took belongs to no trial.
         live.cpu();
         let mut watched = Watched { key, position: position + 1, applies_load, live, shown };
-        let trial = session.run(stage.0, task, &mut watched)?;
+        let mut trial = session.run(stage.0, task, &mut watched)?;
+        if let Some(plans) = self.plans.filter(|_| trial.record.void_reason().is_none()) {
+            let shown = &mut |query: &str| progress.passing(&format!("{head} · asking for the plan of {query}"));
+            plans::keep((&session.stages[stage.0], stage.0), plans, &mut trial, shown)?;
+        }
         let (record, metric) = (&trial.record, study.metric_of(&key.workload));
         let flags: String = record.flags.iter().map(|flag| self.flag_text(flag)).collect();
         self.progress.line(&format!("{head}: {} {}{flags}", value(record.metric(metric)), metric.label));

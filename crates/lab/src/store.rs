@@ -19,7 +19,7 @@ use crate::globals::SETTINGS_FILE;
 use crate::inputs::{Inputs, Limit};
 use crate::live::LIVE_FILE;
 use crate::report::Format;
-use crate::sidecar;
+use crate::sidecar::{self, Sort, Trial};
 
 /// The name of the stored study.
 pub const STUDY_FILE: &str = "study.toml";
@@ -219,10 +219,24 @@ impl Store {
         write_once(&self.root, &self.root.join(record.path()), (record, series))
     }
 
+    /// The same for all that is kept of a trial.
+    ///
+    /// # Errors
+    /// As [`Self::write`].
+    pub(crate) fn write_trial(&self, trial: &Trial) -> Result<(), LabError> {
+        let path = self.root.join(trial.record.path());
+        if let Some(plans) = &trial.plans {
+            self.still_there()?;
+            folder::make(&self.root, path.parent().unwrap_or(&path))?;
+            sidecar::write(&path, Sort::Plans, plans)?;
+        }
+        self.write(&trial.record, trial.series.as_deref())
+    }
+
     /// Removes a record that is kept under another name.
     pub(crate) fn remove(&self, path: &Path) -> Result<(), LabError> {
         fs::remove_file(path).map_err(LabError::of_file("remove the record", path))?;
-        remove_if_there(&sidecar::path_of(path));
+        Sort::ALL.iter().for_each(|sort| remove_if_there(&sort.path_of(path)));
         path.parent().map(sync);
         Ok(())
     }
@@ -275,7 +289,7 @@ pub(crate) fn write_once(root: &Path, path: &Path, (record, series): (&RunRecord
     folder::make(root, folder)?;
     let text =
         record.to_json().map_err(|e| LabError::failed(format!("the record of {} cannot be written: {e}", record.path()), ""))?;
-    series.map_or(Ok(()), |series| sidecar::write(path, series))?;
+    series.map_or(Ok(()), |series| sidecar::write(path, Sort::Series, series))?;
     let temporary = write_temporary(path, &mut |file| file.write_all(text.as_bytes()))?;
     let linked = link(&temporary, path);
     remove_if_there(&temporary);

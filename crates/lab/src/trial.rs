@@ -164,7 +164,7 @@ pub(crate) fn run(
         Failure::Other(error) => error,
     };
     let ran = run_watched(context, task, stop, observer).map_err(failed);
-    ran.map(|(record, details)| Trial { record, series: details.series })
+    ran.map(|(record, details)| Trial { record, series: details.series, plans: None })
 }
 
 /// Runs a trial that is observed; returns its record and what the record does not hold.

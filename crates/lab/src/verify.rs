@@ -20,8 +20,10 @@ use crate::registry::Registry;
 use crate::replay;
 use crate::report::PAGE;
 use crate::results::{self, Material};
-use crate::sidecar::{self, Beside};
+use crate::sidecar;
 use crate::{store, stored};
+
+mod beside;
 
 /// Differences of one kind that are printed.
 const PRINTED: usize = 10;
@@ -289,11 +291,11 @@ fn check_folder(found: &mut Findings, data: &Unpacked, folder: &Path, asked: &Ve
         let sealed = stored::read_record(path).and_then(|r| stored::seal(&r).map(|sum| (sidecar::look(path, &r), (r, sum))));
         Ok(sealed.map_err(|e| e.words().0.to_owned()))
     })?;
-    let (before, mut series) = (found.differs.len(), Vec::new());
+    let (before, mut beside_all) = (found.differs.len(), Vec::new());
     for (path, read) in paths.iter().zip(read) {
         let name = path.strip_prefix(folder).unwrap_or(path).to_string_lossy().replace('\\', "/");
         let read = read.map(|(beside, read)| {
-            series.push((name.clone(), beside));
+            beside_all.push((name.clone(), beside));
             read
         });
         match (embedded.remove(&name), read) {
@@ -309,28 +311,8 @@ fn check_folder(found: &mut Findings, data: &Unpacked, folder: &Path, asked: &Ve
     if found.differs.len() == before {
         found.held(format!("{} records in {} are the embedded ones", paths.len(), folder.display()));
     }
-    check_series(found, &series, folder);
+    beside::check(found, &beside_all, folder);
     Ok(())
-}
-
-/// Says of the files of series whether they are those that the records name. No page embeds them, and no number of a page needs them,
-/// so one that is missing is no difference.
-fn check_series(found: &mut Findings, series: &[(String, Beside)], folder: &Path) {
-    let count = |of: &Beside| series.iter().filter(|(_, beside)| beside == of).count();
-    for (name, beside) in series {
-        if let Beside::Other(why) = beside {
-            found.differs(format!("series {name}.{}: {why}", sidecar::SERIES));
-        }
-    }
-    let (whole, missing, folder) = (count(&Beside::Whole), count(&Beside::Missing), folder.display());
-    if whole > 0 {
-        found.held(format!("{whole} files of series in {folder} are those that the records name"));
-    }
-    if missing > 0 {
-        found.held(format!(
-            "{missing} records in {folder} name files of series that are not there: no number of the page needs them"
-        ));
-    }
 }
 
 /// The first values by which a file and an embedded trial differ.

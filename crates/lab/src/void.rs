@@ -8,7 +8,7 @@ use perbuck_core::plan::TrialKey;
 use perbuck_core::run_record::{RunRecord, Void, VoidReason};
 
 use crate::error::LabError;
-use crate::sidecar::{self, Trial};
+use crate::sidecar::{self, Sort, Trial};
 use crate::store::Store;
 use crate::stored::read_record;
 
@@ -17,8 +17,7 @@ pub(crate) const REPEATS: u32 = 2;
 
 /// Keeps a trial that counts for nothing beside those that count, under the first free number; says where.
 pub(crate) fn set_aside(store: &Store, trial: &Trial, why: &VoidReason) -> Result<String, LabError> {
-    let Trial { record, series } = trial;
-    let numbered = |number| RunRecord { void: Some(Void { number, why: why.clone() }), ..record.clone() };
+    let numbered = |number| RunRecord { void: Some(Void { number, why: why.clone() }), ..trial.record.clone() };
     let mut aside = numbered(1);
     let path = |aside: &RunRecord| store.root().join(aside.path());
     while path(&aside).exists() {
@@ -28,8 +27,9 @@ pub(crate) fn set_aside(store: &Store, trial: &Trial, why: &VoidReason) -> Resul
         }
         aside = numbered(aside.void.map_or(1, |void| void.number) + 1);
     }
-    store.write(&aside, series.as_deref())?;
-    Ok(aside.path())
+    let path = aside.path();
+    store.write_trial(&Trial { record: aside, ..trial.clone() })?;
+    Ok(path)
 }
 
 /// Whether no comparison accepts such a trial. Others that older versions counted keep counting: their page is out.
@@ -46,7 +46,8 @@ pub(crate) fn sweep(store: &Store, plan: &[TrialKey]) -> Result<Vec<String>, Lab
     })?;
     let mut lines = Vec::new();
     for (path, why) in paths.iter().zip(reasons).filter_map(|(path, why)| Some((path, why?))) {
-        let trial = Trial { record: read_record(path)?, series: sidecar::text_of(path)? };
+        let beside = |sort| sidecar::text_of(path, sort);
+        let trial = Trial { record: read_record(path)?, series: beside(Sort::Series)?, plans: beside(Sort::Plans)? };
         let aside = set_aside(store, &trial, &why)?;
         store.remove(path)?;
         lines.push(format!("{}: void, because {}; kept as {aside}", trial.record.key.title(), why.text()));

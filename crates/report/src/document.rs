@@ -94,8 +94,19 @@ pub enum Block {
     Figure(Figure),
     /// Rows that a reader takes away to calculate with: a page offers them as a file, the other renderings leave them out.
     Data(Table),
+    /// Preformatted texts, side by side where there is room. The terminal leaves them out.
+    Codes(Vec<Code>),
     /// Details that few readers open: summary, content. The terminal leaves them out.
     Folded(String, Vec<Block>),
+}
+
+/// A preformatted text.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Code {
+    /// What it is.
+    pub title: String,
+    /// Its lines, none of them empty.
+    pub lines: Vec<String>,
 }
 
 /// A table.

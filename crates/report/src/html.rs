@@ -180,6 +180,16 @@ fn block(anchors: &mut Anchors, block: &Block) -> Markup {
             Block::Table(t) => (table(t, &anchors.name("table", &t.caption))),
             Block::Figure(f) => (figure(f)),
             Block::Data(t) => { p class="save" { (save(&anchors.name("data", &t.caption), t, &t.caption)) } (NL) }
+            Block::Codes(all) => {
+                div class="panels" { (NL)
+                    @for code in all {
+                        div class="panel" { (NL)
+                            p class="panel-title" { (Words(&code.title)) } (NL)
+                            pre class="code" tabindex="0" { @for line in &code.lines { (Words(line)) (NL) } } (NL)
+                        } (NL)
+                    }
+                } (NL)
+            }
             Block::Folded(summary, inner) => {
                 details { (NL) summary { (Words(summary)) } (NL) (blocks(anchors, inner)) } (NL)
             }

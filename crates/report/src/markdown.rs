@@ -84,6 +84,14 @@ fn block(out: &mut String, block_: &Block) {
         Block::Table(t) => table(out, t),
         Block::Data(_) => {}
         Block::Figure(f) => figure(out, f),
+        Block::Codes(all) => {
+            for code in all {
+                line(out, &format!("**{}**", markdown(&code.title)));
+                // An indented block of code has no end that a line of it could write.
+                code.lines.iter().for_each(|text| line_tight(out, &format!("    {text}")));
+                out.push('\n');
+            }
+        }
         Block::Folded(summary, blocks) => {
             line(out, &format!("<details><summary>{}</summary>", crate::escape::html(summary)));
             blocks.iter().for_each(|b| block(out, b));

@@ -260,7 +260,7 @@ impl Writer {
                     self.wrapped("", &t.caption);
                     table::render(self, t);
                 }
-                Block::Figure(_) | Block::Data(_) | Block::Folded(..) => continue,
+                Block::Figure(_) | Block::Data(_) | Block::Codes(_) | Block::Folded(..) => continue,
             }
             self.end_line();
         }

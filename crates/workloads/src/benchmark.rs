@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use std::fmt::Debug;
 use std::ops::Deref;
 use std::sync::Arc;
+use std::time::Duration;
 
 use perbuck_core::problem::nearest;
 use perbuck_core::units::Seed;
@@ -26,6 +27,15 @@ pub struct DataSize {
     pub bytes: u64,
     /// Whether a run changes how much there is.
     pub grows: bool,
+}
+
+/// Queries whose plans can be kept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Explained {
+    /// What each is called.
+    pub names: Vec<String>,
+    /// After which each is ended, as in a trial.
+    pub limit: Duration,
 }
 
 /// The options of a benchmark, and what it makes of them.
@@ -81,6 +91,16 @@ pub trait Benchmark: Any + Debug + Send + Sync {
     /// About how much data it loads; nothing where that is not known.
     fn size(&self) -> DataSize {
         DataSize::default()
+    }
+
+    /// The queries whose plans can be kept; `None` where it has none that run for long.
+    fn explained(&self) -> Option<Explained> {
+        None
+    }
+
+    /// The text of such a query by its position, with the same values in every trial: other values may have other plans.
+    fn explained_query(&self, _position: usize, _dialect: &dyn Dialect) -> String {
+        String::new()
     }
 
     /// The parameter that makes its terminals wait for themselves, so that transactions cannot be due by a schedule.

@@ -11,7 +11,7 @@ pub mod tpcc;
 pub mod tpch;
 pub mod ycsb;
 
-pub use benchmark::{Benchmark, BenchmarkAction, Benchmarks, DataSize, Plan};
+pub use benchmark::{Benchmark, BenchmarkAction, Benchmarks, DataSize, Explained, Plan};
 
 /// The benchmarks of perbuck. A new one is added here, and nowhere else.
 pub type Workloads = (sysbench::Options, (tpcc::Options, (ycsb::Options, (tpch::Options, (ch::Options, ())))));

@@ -120,6 +120,7 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), LabError> {
         deployment: arguments.deployment,
         at: arguments.at.clone(),
         fleet: fleet::options(&arguments.fleet)?,
+        plans: arguments.plans,
         ask_password: arguments.password.asked(),
         spending: deploy::spending(arguments.spending),
     };

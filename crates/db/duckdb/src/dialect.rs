@@ -3,8 +3,11 @@
 use std::ffi::CStr;
 
 use perbuck_database::dialect::{Dialect, Feature, IsolationQuestion, Lack, Type};
+use perbuck_database::plans::PlanWords;
 use perbuck_database::settings::SettingWords;
 use perbuck_load::query::Query;
+
+use crate::plans::PLANS;
 
 /// What numbered columns take their numbers from: no sequence can be set to a number later, so it starts above those of loaded rows.
 pub(crate) const NUMBERS: &CStr = c"CREATE SEQUENCE IF NOT EXISTS perbuck_numbers START 1000000001";
@@ -102,6 +105,10 @@ impl Dialect for DuckdbDialect {
 
     fn load_bytes_per_s(&self) -> u64 {
         40_000_000
+    }
+
+    fn plans(&self) -> Option<&'static PlanWords> {
+        Some(&PLANS)
     }
 
     fn server_settings(&self) -> Result<&'static SettingWords, Lack> {

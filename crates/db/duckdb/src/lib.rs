@@ -19,6 +19,7 @@ mod ffi;
 mod insert;
 mod library;
 mod load;
+mod plans;
 mod session;
 mod size;
 mod target;

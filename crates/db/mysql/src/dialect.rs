@@ -1,11 +1,13 @@
 //! The SQL of MySQL, MariaDB and TiDB.
 
 use perbuck_database::dialect::{CsvWords, Dialect, Feature, Lack, PartitionWords, Partitions, TransactionChoice, Type};
+use perbuck_database::plans::PlanWords;
 use perbuck_database::settings::{ReplicaWords, SettingWords};
 use perbuck_load::loader::csv::CsvFormat;
 use perbuck_load::query::Query;
 
 use crate::blockers::BLOCKERS;
+use crate::plans::PLANS;
 use crate::settings::{GLOBALS, TIFLASH, of_transactions};
 
 /// Bytes that the columns of a row may take, texts outside of it aside; a little less than 65 535.
@@ -194,6 +196,10 @@ impl Dialect for MysqlDialect {
             )
         };
         Some(CsvWords { format: CsvFormat::Backslash, take_in })
+    }
+
+    fn plans(&self) -> Option<&'static PlanWords> {
+        Some(&PLANS)
     }
 
     fn server_settings(&self) -> Result<&'static SettingWords, Lack> {

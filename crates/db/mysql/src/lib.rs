@@ -31,6 +31,7 @@ mod facts;
 mod infile;
 mod literals;
 mod meter;
+mod plans;
 mod preflight;
 mod session;
 mod settings;

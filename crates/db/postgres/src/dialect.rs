@@ -3,6 +3,7 @@
 use perbuck_database::dialect::{
     CsvWords, Dialect, Feature, IsolationQuestion, Lack, PartitionWords, Partitions, TransactionChoice, Type,
 };
+use perbuck_database::plans::PlanWords;
 use perbuck_database::settings::SettingWords;
 use perbuck_load::error::ErrorCode;
 use perbuck_load::loader::csv::CsvFormat;
@@ -240,6 +241,10 @@ impl Dialect for Family {
             format!("\\copy {table} ({columns}) from '{file}' with (format csv, encoding 'UTF8')\n")
         };
         Some(CsvWords { format: CsvFormat::Quotes, take_in })
+    }
+
+    fn plans(&self) -> Option<&'static PlanWords> {
+        crate::plans::of(*self)
     }
 
     fn transactions(&self, choice: TransactionChoice) -> Option<(&'static str, String)> {

@@ -27,6 +27,7 @@ mod errors;
 mod facts;
 mod family;
 mod meter;
+mod plans;
 mod preflight;
 mod scans;
 mod session;

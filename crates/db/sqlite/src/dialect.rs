@@ -1,8 +1,11 @@
 //! The SQL of SQLite.
 
 use perbuck_database::dialect::{Dialect, Feature, Lack, Type};
+use perbuck_database::plans::PlanWords;
 use perbuck_database::settings::SettingWords;
 use perbuck_load::query::Query;
+
+use crate::plans::PLANS;
 
 /// The dialect of SQLite. Its one isolation level is serializable.
 #[derive(Debug)]
@@ -117,6 +120,10 @@ impl Dialect for SqliteDialect {
 
     fn upsert(&self, table: &str, _columns: [&str; 3], [a, b, c]: [&str; 3]) -> Query {
         format!("REPLACE INTO {table} VALUES ('{a}', '{b}', '{c}')").into()
+    }
+
+    fn plans(&self) -> Option<&'static PlanWords> {
+        Some(&PLANS)
     }
 
     fn server_settings(&self) -> Result<&'static SettingWords, Lack> {

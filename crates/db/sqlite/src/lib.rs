@@ -11,6 +11,7 @@
 
 mod dialect;
 mod errors;
+mod plans;
 mod session;
 mod settings;
 mod size;

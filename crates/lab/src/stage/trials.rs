@@ -4,15 +4,17 @@ use std::time::Duration;
 
 use perbuck_core::run_record::{AuditValue, Measured};
 use perbuck_load::connection::Connection;
-use perbuck_load::driver::{Driver, SessionId};
+use perbuck_load::driver::{Driver, Session as _, SessionId};
+use perbuck_load::error::DriverError;
 use perbuck_load::executor::{Agent, Coordinator, WorkerOutcome, run_apart, run_share, run_trial};
 use perbuck_load::observer::Observer;
 use perbuck_load::share::Share;
+use perbuck_load::statement::Verb;
 use perbuck_load::stop::StopToken;
 use perbuck_load::trial::{RunError, TrialOutcome, TrialSpec};
 use perbuck_load::workload::{Dataset, NewRecords, Workload};
 
-use super::{Joined, Sessions};
+use super::{Joined, Sessions, answer};
 use crate::data::server;
 use crate::error::LabError;
 
@@ -48,6 +50,12 @@ pub trait Trials {
     fn new_records(&self, share: Share) -> Option<NewRecords>;
     /// Inserts the records of such a share with numbers below `up_to` that the server did not acknowledge; how many.
     fn fill(&self, share: Share, up_to: u64) -> Result<u64, LabError>;
+    /// Asks for the plan of a query on a session that is as a terminal's, and ends it after the limit: a line for each row, tabs between
+    /// cells.
+    ///
+    /// # Errors
+    /// What the database says, or that the user stops.
+    fn explain(&self, doing: &str, sql: &str, limit: Duration) -> Result<String, DriverError>;
     /// What an auditor looks at in a measured window.
     fn audit(&self, measured: &Measured) -> Result<Vec<AuditValue>, LabError>;
 }
@@ -94,6 +102,26 @@ impl<D: Driver, W: Workload, T: Dataset> Trials for Joined<D, W, T> {
             Ok(rows)
         });
         filled.map_err(|e| self.sessions.failed(&e))
+    }
+
+    fn explain(&self, doing: &str, sql: &str, limit: Duration) -> Result<String, DriverError> {
+        let Sessions { driver, waiting, .. } = &*self.sessions;
+        answer(waiting, doing, async {
+            // Where queries run beside a load, a terminal beside it asks them.
+            let (of, catalogue) = match self.workload.extra_terminals() {
+                0 => (1, self.workload.catalogue()),
+                _ => (0, self.workload.extra_catalogue(0)),
+            };
+            let mut session = driver.connect(self.workload.session(0, of)).await?;
+            session.lift_timeout();
+            let mut connection = Connection::open(session, catalogue).await?;
+            let rows = connection.run(Verb::Select, sql, limit).await?;
+            let cell = |row, column| if rows.is_null(row, column)? { Ok(String::new()) } else { rows.display(row, column) };
+            let line = |row| (0..rows.width()).map(|column| cell(row, column)).collect::<Result<Vec<_>, DriverError>>();
+            let lines = (0..rows.len() as usize).map(line).collect::<Result<Vec<_>, _>>()?;
+            connection.close().await;
+            Ok(lines.into_iter().map(|cells| cells.join("\t")).collect::<Vec<_>>().join("\n"))
+        })
     }
 
     fn audit(&self, measured: &Measured) -> Result<Vec<AuditValue>, LabError> {

@@ -26,6 +26,7 @@ mod open_figures;
 mod open_loop;
 mod order;
 mod phases;
+mod plans;
 mod processors;
 mod published;
 mod regression;
@@ -86,6 +87,7 @@ pub fn model(study: &Study, comparison: &Comparison, records: &[RunRecord]) -> R
         (latency.as_str(), latencies),
         ("Interference", interference::section(&all)),
         ("Times of each transaction", times::section(&all)),
+        ("Plans of the queries", plans::section(&all)),
         ("Kinds of transaction and statements", kinds::section(&all)),
         ("Phases", phases::section(&all)),
     ];

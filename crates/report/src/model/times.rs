@@ -36,6 +36,16 @@ fn seconds_of<'w>(w: &'w WorkloadResult, (contender, level): (&str, u32), kind: 
     point_of(w, contender, level)?.kinds.iter().find(|k| k.kind == kind)?.seconds.as_ref()
 }
 
+/// The time of a query by itself against that of what its contender is compared with; `None` where it has none, or where trials of several
+/// levels give several.
+pub(super) fn against(all: &Context<'_>, w: &WorkloadResult, contender: &str, query: &str) -> Option<String> {
+    let [(_, alone), _] = names(w)?;
+    let kind = alone.into_iter().find(|kind| kind.rsplit(' ').next() == Some(query))?;
+    let [level] = levels_of(w)[..] else { return None };
+    all.compared_with(contender)?;
+    seconds_of(w, (contender, level), kind)?.ratio.map(|time| ratio(&time))
+}
+
 /// Seconds of each kind, side by side. What failed has no time.
 fn table(all: &Context<'_>, w: &WorkloadResult, tests: &Tests<'_>) -> Table {
     let caption = format!("{}: seconds of each transaction; one that failed in every trial has no time", clean(&w.workload));

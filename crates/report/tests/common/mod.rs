@@ -285,6 +285,7 @@ pub fn record(study: &Study, key: &TrialKey, position: u32) -> RunRecord {
             distance: None,
             deployed: None,
             metrics: None,
+            plans: None,
         },
         host: host(),
         measured: Measured {

@@ -7,10 +7,11 @@ use perbuck_core::units::Seed;
 use perbuck_core::workload_kind::WorkloadKind;
 use perbuck_database::dialect::{Dialect, Feature};
 
+use super::kinds::QUERIES;
 use super::nations::SUPPLIERS;
 use super::registration::KIND;
-use super::{Ch, ChData};
-use crate::benchmark::{Benchmark, DataSize};
+use super::{Ch, ChData, queries};
+use crate::benchmark::{Benchmark, DataSize, Explained};
 use crate::params::{Reader, other_data, put};
 use crate::tpcc;
 
@@ -115,6 +116,15 @@ impl Benchmark for Options {
             let lack = dialect.lacks(Feature::SessionVariables).filter(|_| !self.query_session.is_empty())?;
             Some((format!("`query_session` is given, and {}", lack.why), "leave `query_session` out".to_owned()))
         })
+    }
+
+    fn explained(&self) -> Option<Explained> {
+        let asks = !self.transactions || self.query_streams > 0;
+        asks.then(|| Explained { names: (1..=QUERIES).map(|number| format!("Q{number}")).collect(), limit: self.limit() })
+    }
+
+    fn explained_query(&self, position: usize, dialect: &dyn Dialect) -> String {
+        queries::all(dialect)[position].clone()
     }
 
     fn paced_by(&self) -> Option<&'static str> {

@@ -8,9 +8,10 @@ use perbuck_core::workload_kind::WorkloadKind;
 use perbuck_database::dialect::{Dialect, Feature};
 
 use super::data::{DataOptions, TpchData};
+use super::queries::{self, Substitution};
 use super::registration::{KIND, PARAMETERS, Words};
-use super::{QUERIES, Scale, Tpch, queries};
-use crate::benchmark::{Benchmark, DataSize, speaks_sql};
+use super::{QUERIES, Scale, Tpch};
+use crate::benchmark::{Benchmark, DataSize, Explained, speaks_sql};
 use crate::params::{Reader, other_data, put, word_for};
 
 /// What a TPC-H run may be told.
@@ -175,6 +176,15 @@ impl Benchmark for Options {
 
     fn size(&self) -> DataSize {
         DataSize { rows: self.scale.times(ROWS), bytes: self.scale.times(BYTES), grows: false }
+    }
+
+    fn explained(&self) -> Option<Explained> {
+        Some(Explained { names: (1..=QUERIES).map(|number| format!("Q{number}")).collect(), limit: self.limit() })
+    }
+
+    /// With the values of validation (2.4.x.4), whatever those of the trial are: random ones are others in each trial and stream.
+    fn explained_query(&self, position: usize, dialect: &dyn Dialect) -> String {
+        queries::statement(&Substitution::validation(position + 1, self.scale), dialect)
     }
 
     fn refusal(&self, dialect: &dyn Dialect) -> Option<(String, String)> {
