@@ -168,8 +168,8 @@ fn the_counters_are_those_of_the_record(native: &Prometheus, classic: &Prometheu
 fn an_address_that_cannot_be_taken_is_refused_before_anything_is_loaded() {
     let desk = Desk::new();
     desk.write("s.toml", &edited(&QUICK));
-    let taken = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    let holder = TcpListener::bind(taken).unwrap();
+    let holder = TcpListener::bind("127.0.0.1:0").unwrap();
+    let taken = holder.local_addr().unwrap();
     let refused = desk.perbuck(&["run", "s.toml", "--metrics", &taken.to_string()]);
     assert_eq!(refused.code, Some(1), "{refused:#?}");
     assert!(

@@ -71,11 +71,11 @@ fn its_parameters_and_metrics_are_checked_like_those_of_others() {
         ("metric = \"tpmc\"", "workload `reads` has no new-order transactions, so it has no tpmC"),
         (
             "metric = \"best\"",
-            "use one of \\\"tps\\\", \\\"qps\\\", \\\"good_per_minute\\\", \\\"rows\\\", \\\"tpmc\\\", \\\"qphh\\\", \\\"qph_read\\\", \\\"relative\\\"",
+            "use one of \\\"tps\\\", \\\"qps\\\", \\\"good_per_minute\\\", \\\"rows\\\", \\\"tpmc\\\", \\\"qphh\\\", \\\"qph_read\\\", \\\"queries\\\", \\\"ch_queries\\\", \\\"relative\\\"",
         ),
         (
             "metric = \"relative\"",
-            "use \\\"tps\\\", \\\"qps\\\", \\\"good_per_minute\\\", \\\"rows\\\", \\\"tpmc\\\", \\\"qphh\\\" or \\\"qph_read\\\"",
+            "use \\\"tps\\\", \\\"qps\\\", \\\"good_per_minute\\\", \\\"rows\\\", \\\"tpmc\\\", \\\"qphh\\\", \\\"qph_read\\\", \\\"queries\\\" or \\\"ch_queries\\\"",
         ),
     ] {
         let problem = open(folder.path(), workload).err().unwrap();
