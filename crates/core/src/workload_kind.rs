@@ -5,6 +5,9 @@ use std::collections::BTreeMap;
 use crate::metric::{Counted, Metric, QPS, RELATIVE, TPS};
 use crate::study::{Located, Scalar};
 
+/// How long transactions in flight at the end of a trial are waited for, in seconds, where none may last longer.
+pub const DRAIN_S: u32 = 10;
+
 /// The kinds of workload that a program has.
 pub type Kinds = [&'static WorkloadKind];
 
@@ -43,6 +46,8 @@ pub struct WorkloadKind {
     /// Whether a transaction may last for seconds, with these parameters: then a second in which none ends is no stall, and its rate says
     /// nothing.
     pub long: fn(&Parameters) -> bool,
+    /// Seconds that what is in flight at the end of a trial is waited for, with these parameters: a server goes on with a query that is given up.
+    pub drain_s: fn(&Parameters) -> u32,
     /// What two loads at once do to each other, where its trials have two.
     pub interference: Option<&'static Interference>,
     /// What a report must say wherever it shows this workload.
@@ -153,6 +158,7 @@ impl WorkloadKind {
             beside: |_| 0,
             streams: |_| None,
             long: |_| false,
+            drain_s: |_| DRAIN_S,
             interference: None,
             disclosure: |_| None,
         }
@@ -172,7 +178,7 @@ impl WorkloadKind {
 }
 
 /// Every metric that a study may name; those of `first` stand before others of the same name.
-pub(crate) fn metrics(kinds: &Kinds, first: Option<&'static WorkloadKind>) -> Vec<&'static Metric> {
+pub fn metrics(kinds: &Kinds, first: Option<&'static WorkloadKind>) -> Vec<&'static Metric> {
     let mut all = vec![&TPS, &QPS];
     for metric in first.into_iter().chain(kinds.iter().copied()).flat_map(|k| k.metrics.iter().copied()) {
         if all.iter().all(|m| m.name != metric.name) {

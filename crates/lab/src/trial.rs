@@ -14,6 +14,7 @@ use perbuck_core::run_record::{
 };
 use perbuck_core::study::{Study, WorkloadSpec};
 use perbuck_core::units::total;
+use perbuck_core::workload_kind::DRAIN_S;
 use perbuck_load::driver::{ServerWork, TargetFacts};
 use perbuck_load::limit::Tolerance;
 use perbuck_load::observer::{Observer, SecondSeen};
@@ -35,8 +36,8 @@ use crate::tuning::Tuned;
 
 use target::{Before, ServerSide, target_record};
 
-/// How long transactions in flight at the end are waited for.
-pub const DRAIN_NS: u64 = 10_000_000_000;
+/// How long transactions in flight at the end are waited for, where none may last longer.
+pub const DRAIN_NS: u64 = DRAIN_S as u64 * 1_000_000_000;
 
 /// What the trials of a study share.
 pub struct Context<'a> {
@@ -342,7 +343,7 @@ pub(crate) fn spec(study: &Study, key: &TrialKey) -> TrialSpec {
         duration_ns: sweep.duration_ns,
         max_attempts: sweep.max_attempts,
         seed: plan::trial_seed(study.seed, key),
-        drain_ns: DRAIN_NS,
+        drain_ns: study.workload(&key.workload).map_or(DRAIN_NS, |w| u64::from(w.drain_s()) * 1_000_000_000),
         max_events: sweep.events,
         streams: sweep.of_streams,
         time_statements: false,

@@ -35,6 +35,8 @@ use crate::window::{SECOND_NS, Window};
 use crate::worker::drive;
 use crate::workload::{Terminal, TerminalId, Workload};
 
+/// How long a request to stop waits for what is in flight, however long the end of a window would.
+const DRAIN_AT_STOP: Duration = Duration::from_secs(10);
 /// How often the event loop's lag is probed.
 const PROBE_NS: i64 = 10_000_000;
 
@@ -328,7 +330,7 @@ async fn drain<D, W>(tasks: &mut TaskSet<Result<(), RunError>>, common: &Common<
             }
         }
         if common.stop.requested() && !std::mem::replace(&mut stopping, true) {
-            limit = limit.min(now() + length);
+            limit = limit.min(now() + length.min(DRAIN_AT_STOP));
             timer = sleep_until(limit);
         }
         let busy = tasks.running() - common.idle.get().min(tasks.running());

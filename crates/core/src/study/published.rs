@@ -7,6 +7,7 @@ use crate::exact::Exact;
 use crate::formula::Formula;
 use crate::metric::{Counted, Metric, RELATIVE, TPS};
 use crate::toml_reader::{Located, Section, TomlFile};
+use crate::workload_kind::DRAIN_S;
 
 use super::told::{Measure, PointsClaim, Said, Sample};
 use super::{Study, Summary, WorkloadSpec, attached};
@@ -181,6 +182,11 @@ impl WorkloadSpec {
     /// Whether one of its transactions may last for seconds.
     pub fn is_long(&self) -> bool {
         self.known.is_some_and(|kind| (kind.long)(&self.parameters))
+    }
+
+    /// Seconds that what is in flight at the end of a trial is waited for.
+    pub fn drain_s(&self) -> u32 {
+        self.known.map_or(DRAIN_S, |kind| (kind.drain_s)(&self.parameters))
     }
 
     /// Connections that it needs beside those of the load.

@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 
-use perbuck_core::metric::{QPS, RELATIVE, TPS};
+use perbuck_core::metric::RELATIVE;
 use perbuck_core::problem::{Problem, did_you_mean};
 use perbuck_core::study::{Contender, FactorLevel, ServerSpec, Study, WorkloadSpec, base_of};
 use perbuck_core::toml_reader::Scalar;
 use perbuck_core::units::duration_text;
+use perbuck_core::workload_kind::metrics;
 use perbuck_database::registry::AnyTarget;
 use perbuck_deploy::local::{KINDS, Kind};
 use perbuck_workloads::Plan;
@@ -265,8 +266,7 @@ impl Check<'_> {
         };
         let Some(metric) = spec.metric.as_ref().filter(|m| !plan.kind.has(m, &plan.parameters())) else { return Some(plan) };
         if *metric == RELATIVE {
-            let kinds = self.registry.kinds();
-            let measured = [&TPS, &QPS].into_iter().chain(kinds.into_iter().flat_map(|kind| kind.metrics.iter().copied()));
+            let measured = metrics(&self.registry.kinds(), None).into_iter().filter(|m| **m != RELATIVE);
             let names: Vec<String> = measured.map(|m| format!("\"{}\"", m.name)).collect();
             let help = names.split_last().map_or(String::new(), |(last, most)| format!("use {} or {last}", most.join(", ")));
             let message = format!("workload `{}`: only published results can have the metric `relative`", base_of(&spec.name));

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use perbuck_core::metric::{Counted, Metric, Period};
 use perbuck_core::workload_kind::Decides::Run;
 use perbuck_core::workload_kind::ParameterKind::{Switch, Text, Whole};
-use perbuck_core::workload_kind::{Disclosed, Disclosure, Interference, Parameter, Parameters, WorkloadKind};
+use perbuck_core::workload_kind::{DRAIN_S, Disclosed, Disclosure, Interference, Parameter, Parameters, WorkloadKind};
 
 use super::Options;
 use super::kinds::{FRESHNESS, KINDS, QUERY_KINDS};
@@ -54,6 +54,7 @@ pub static KIND: WorkloadKind = WorkloadKind {
     writes,
     beside: |parameters| Options::checked(parameters).map_or(0, |options| options.connections_beside()),
     long: |parameters| !writes(parameters),
+    drain_s: |parameters| Options::checked(parameters).map_or(DRAIN_S, |options| options.limit_s.max(DRAIN_S)),
     disclosure,
     waits: tpcc::KIND.waits,
     interference: Some(&Interference {

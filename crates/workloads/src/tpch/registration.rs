@@ -7,7 +7,7 @@ use perbuck_core::metric::{Better, Composite, Counted, Metric, Period};
 use perbuck_core::study::Scalar;
 use perbuck_core::workload_kind::Decides::{Data, Run};
 use perbuck_core::workload_kind::ParameterKind::{Number, Switch, Text, Whole};
-use perbuck_core::workload_kind::{Disclosed, Disclosure, Parameter, Parameters, WorkloadKind};
+use perbuck_core::workload_kind::{DRAIN_S, Disclosed, Disclosure, Parameter, Parameters, WorkloadKind};
 
 use super::Options;
 use super::kinds::{ALONE, ALONE_READ, KINDS, THROUGHPUT, TOGETHER};
@@ -72,6 +72,7 @@ pub static KIND: WorkloadKind = WorkloadKind {
     beside: |parameters| Options::checked(parameters).map_or(0, |options| options.connections_beside()),
     streams,
     long: |_| true,
+    drain_s: |parameters| Options::checked(parameters).map_or(DRAIN_S, |options| options.limit_s.max(DRAIN_S)),
     ..WorkloadKind::plain("tpch", "TPC-H: 22 analytical queries, and refreshes of the data")
 };
 
