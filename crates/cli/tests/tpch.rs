@@ -188,6 +188,9 @@ fn what_streams_do_not_have_is_refused() {
         (SMALL.to_owned(), "duration = \"10s\"", "`sweep.duration` plays no part"),
         (SMALL.to_owned(), "connections = [4]", "`sweep.connections` plays no part"),
         ("kind = \"sysbench\"\nstreams = [2]".to_owned(), "trials = 1", "are no streams"),
+        ("kind = \"sysbench\"".to_owned(), "streams = [2]", "`sweep.streams` plays no part"),
+        ("kind = \"ch\"".to_owned(), "streams = [2]", "`query_streams` of a workload says"),
+        ("kind = \"ch\"\nstreams = [2]".to_owned(), "trials = 1", "give `query_streams` in place"),
     ] {
         desk.write("s.toml", &study("sqlite:h.db", &workload, sweep));
         let refused = desk.perbuck(&["check", "s.toml"]);

@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant, SystemTime};
 
 use perbuck_core::run_record::{Flag, Health, Interval, MachineSamples};
+use perbuck_core::study::WorkloadSpec;
 use perbuck_load::observer::{Observer, SecondSeen};
 use perbuck_load::recorder::Second;
 use perbuck_load::trial::TrialSpec;
@@ -110,8 +111,14 @@ impl<'a> Sampler<'a> {
         self.samples.record()
     }
 
-    /// The state of the client, with what the engine does not know of it. Of `long` transactions none may end for seconds.
-    pub(crate) fn health(&self, (spec, long): (&TrialSpec, bool), of_engine: Health, intervals: &[Interval]) -> Health {
+    /// The state of the client, with what the engine does not know of it. Of long transactions none may end for seconds.
+    pub(crate) fn health(
+        &self,
+        (spec, of_study): (&TrialSpec, Option<&WorkloadSpec>),
+        of_engine: Health,
+        intervals: &[Interval],
+    ) -> Health {
+        let long = of_study.is_some_and(WorkloadSpec::is_long);
         let gaps = if long { (0, Vec::new()) } else { (of_engine.longest_gap_ns, of_engine.gaps) };
         Health {
             longest_gap_ns: gaps.0,

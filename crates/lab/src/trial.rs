@@ -12,7 +12,7 @@ use perbuck_core::run_record::{
     AgentRecord, BootTime, DataSize, Flag, Health, HistogramRecord, HostRecord, Interval, LoadRecord, Prewarmed, RECORD_SCHEMA,
     RunRecord, TargetRecord, WorkloadRecord,
 };
-use perbuck_core::study::{Study, WorkloadSpec};
+use perbuck_core::study::Study;
 use perbuck_core::units::total;
 use perbuck_core::workload_kind::DRAIN_S;
 use perbuck_load::driver::{ServerWork, TargetFacts};
@@ -179,7 +179,6 @@ pub fn run_watched(
     observer: &mut dyn Observer,
 ) -> Result<(RunRecord, Details), Failure> {
     let (spec, of_study) = (task.spec.clone(), context.study.workload(&task.key.workload));
-    let long = of_study.is_some_and(WorkloadSpec::is_long);
     let tuned = Tuned::hold(task.stage)?;
     let facts = task.stage.server.facts()?;
     task.stage.has_transactions(&facts)?;
@@ -196,7 +195,8 @@ pub fn run_watched(
     let (after, away) = seen(task.stage.server.counters())?;
     let as_text = task.stage.server.text_fallbacks() - before.as_text + by_agents;
     let (rows_after, uncounted) = rows_after(context, &task, (&new_records, away.is_some()), stop)?;
-    let health = of_agents_too(sampler.health((&spec, long), std::mem::take(&mut outcome.health), &outcome.intervals), &agents);
+    let health =
+        of_agents_too(sampler.health((&spec, of_study), std::mem::take(&mut outcome.health), &outcome.intervals), &agents);
     let of_server = ServerSide::of(task.stage, &mut sampler, tuned.end()?);
     let mut flags = flags::of((&spec, applied_by(&agents)), &outcome.measured, &health)?;
     // A number of transactions may have ended it long before its longest time.

@@ -55,8 +55,7 @@ pub(crate) fn drive<D: Driver, W: Workload>(
         // The start is given a moment ahead, so that all start together.
         let mut now = task.idle_until(-common.window.warmup_ns).await;
         while task.may_go_on(now) || rarely(|| task.check_host(&mut now, &mut connection)).await {
-            let next = if task.beside { NextStart::Now } else { common.pacer.next_start(&common.window, task.index, now) };
-            let (mut intended_ns, mut started_ns) = match next {
+            let (mut intended_ns, mut started_ns) = match task.next_start(now) {
                 NextStart::Now if !common.ends && !task.beside => (now, now),
                 NextStart::Now => match task.await_next(&mut terminal, sequence).await {
                     Some(at) => (at, at),
@@ -121,6 +120,13 @@ impl<D: Driver, W: Workload> TerminalTask<D, W> {
     #[inline]
     fn may_go_on(&self, now_ns: i64) -> bool {
         now_ns < self.host.until_ns.get() && !self.common.stop.requested()
+    }
+
+    /// When the next transaction starts; no schedule says so of what runs beside the load.
+    #[inline]
+    fn next_start(&self, now_ns: i64) -> NextStart {
+        let common = &self.common;
+        if self.beside { NextStart::Now } else { common.pacer.next_start(&common.window, self.index, now_ns) }
     }
 
     /// Whether the limit of transactions leaves one to start. What runs beside the load counts for none, and ends with it.

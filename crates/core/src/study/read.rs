@@ -212,7 +212,7 @@ fn give_sweeps(root: &Section<'_>, workloads: Vec<(WorkloadSpec, Own)>, sweep: O
         let streams = spec.known.and_then(|kind| (kind.streams)(&spec.parameters));
         let sweep = sweep.and_then(|sweep| match streams {
             Some(default) => Some(own.of_streams(root, sweep, (spec.line, default))),
-            None => own.over(root, sweep, spec.line),
+            None => own.over(root, sweep, &spec),
         });
         WorkloadSpec { sweep, ..spec }
     };

@@ -51,7 +51,7 @@ const LOAD: &[Flag] = &[
     refused(
         "use-explain",
         Switch,
-        "perbuck tpch keeps no plans: leave --use-explain out, and send EXPLAIN ANALYZE by the database's own client",
+        "perbuck tpch keeps no plans: leave --use-explain out; `perbuck run STUDY --plans` keeps those of EXPLAIN ANALYZE",
     ),
     refused("use-plan-replayer", Switch, REPLAYER).of(RUN),
     refused("plan-replayer-dir", Text, REPLAYER).of(RUN),

@@ -137,20 +137,18 @@ impl Own {
     }
 
     /// The sweep of a workload, on this line; `None` where it has nothing of its own.
-    pub(super) fn over(self, root: &Section<'_>, sweep: &Sweep, line: usize) -> Option<Sweep> {
+    pub(super) fn over(self, root: &Section<'_>, sweep: &Sweep, spec: &WorkloadSpec) -> Option<Sweep> {
         let Self { connections, streams, rates_per_s, warmup_ns, duration_ns, trials, prewarm } = self;
         if streams.is_some() {
-            root.file().report(
-                line,
-                "the connections of this workload are no streams",
-                "give `connections` in place of `streams`",
-            );
+            let instead = spec.known.and_then(|kind| kind.interference).map_or("connections", |beside| beside.streams);
+            let help = format!("give `{instead}` in place of `streams`");
+            root.file().report(spec.line, "the connections of this workload are no streams", help);
         }
         let points = connections.is_some() || rates_per_s.is_some();
         if !points && warmup_ns.is_none() && duration_ns.is_none() && trials.is_none() && prewarm.is_none() {
             return None;
         }
-        let report = |message: &str, help: &str| root.file().report(line, message, help);
+        let report = |message: &str, help: &str| root.file().report(spec.line, message, help);
         if !sweep.phases.is_empty() && (points || duration_ns.is_some()) {
             report("the phases of the sweep say the load of every workload", "leave out what the workload has of its own");
         } else if rates_per_s.is_some() && sweep.rates_per_s.is_empty() {
@@ -176,6 +174,9 @@ impl Own {
 /// Where all workloads are streams, so is the sweep of the study, which says what its points are called. What it says of others plays no part.
 pub(super) fn of_streams(root: &Section<'_>, sweep: Sweep, workloads: &[WorkloadSpec]) -> Sweep {
     let own = workloads.iter().map(|w| w.sweep.as_ref().filter(|own| own.of_streams)).collect::<Option<Vec<_>>>();
+    if !sweep.streams.is_empty() && workloads.iter().all(|w| w.sweep.as_ref().is_none_or(|own| !own.of_streams)) {
+        without_streams(root, workloads);
+    }
     let Some(first) = own.as_ref().and_then(|own| own.first()) else { return sweep };
     if let Some(s) = root.table("sweep") {
         for key in ["connections", "warmup", "duration", "events"].into_iter().filter(|key| s.has(key)) {
@@ -188,6 +189,17 @@ pub(super) fn of_streams(root: &Section<'_>, sweep: Sweep, workloads: &[Workload
         }
     }
     Sweep { of_streams: true, connections: first.connections.clone(), ..sweep }
+}
+
+/// `streams` of a sweep that no workload has. One whose queries run beside its load says with a parameter how many.
+fn without_streams(root: &Section<'_>, workloads: &[WorkloadSpec]) {
+    let Some(s) = root.table("sweep") else { return };
+    let beside = workloads.iter().find_map(|w| w.known?.interference);
+    let help = beside.map_or_else(
+        || "leave it out; `connections` says how many connections there are".to_owned(),
+        |beside| format!("leave it out; `{}` of a workload says how many run beside its connections", beside.streams),
+    );
+    s.report("streams", "`sweep.streams` plays no part: no workload ends with its streams", help);
 }
 
 /// A list of counts: ascending, no doubles, not empty.
