@@ -49,6 +49,7 @@ pub mod process;
 pub mod progress;
 pub mod registry;
 pub mod replay;
+mod replica;
 pub mod report;
 mod rest;
 pub mod results;

@@ -20,6 +20,7 @@ use crate::lease::Leases;
 use crate::prepare::{self, Ensured};
 use crate::prewarm;
 use crate::progress::{Details, Progress, clock_text};
+use crate::replica;
 use crate::rest;
 use crate::servers::Servers;
 use crate::sidecar::Trial;
@@ -117,6 +118,7 @@ impl<'a> Session<'a> {
         let contender = (stage / study.workloads.len(), workload);
         self.servers.put((study, self.inputs.registry), contender, self.stop, progress)?;
         let data = self.reset(&stages[stage], (&key.contender, block), progress)?;
+        replica::caught_up(&stages[stage], self.stop, progress)?;
         if data == RELOADED {
             // Workloads that share these tables know nothing of them any more.
             let shared = |other: &usize| stages[*other].address == stages[stage].address;

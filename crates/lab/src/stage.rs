@@ -14,7 +14,7 @@ use perbuck_database::dialect::{Dialect, Feature};
 use perbuck_database::registry::DriverAction;
 use perbuck_database::secret::Secret;
 use perbuck_database::{Databases, Target, Wishes};
-use perbuck_load::driver::{DataSize, Driver, Effect, ServerWork, Settling, TargetFacts};
+use perbuck_load::driver::{DataSize, Driver, Effect, ServerWork, SessionId, Settling, TargetFacts};
 use perbuck_load::error::DriverError;
 use perbuck_load::loader::ledger::{Ledger, PartState};
 use perbuck_load::loader::{self, CheckResult, LoadProgress};
@@ -172,8 +172,10 @@ pub trait Server: HostCheck + Send + Sync {
     fn execute(&self, doing: &str, sql: &str) -> Result<(), LabError>;
     /// Asks something in the words of the database, however long it takes.
     fn query(&self, doing: &str, query: &Query) -> Result<(), LabError>;
+    /// Whether a host of its own answers the queries beside a load.
+    fn has_query_host(&self) -> bool;
     /// Asks something, within a limit if there is one; what it did, and the cells of its first row.
-    fn row(&self, doing: &str, query: &Query, limit: Option<Duration>) -> Result<(Effect, Vec<String>), DriverError>;
+    fn row(&self, of: (SessionId, &str), query: &Query, limit: Option<Duration>) -> Result<(Effect, Vec<String>), DriverError>;
     /// Removes a table, if it is there, within a limit if there is one.
     fn drop_table(&self, doing: &str, name: &str, limit: Option<Duration>) -> Result<(), LabError>;
     /// The number that a query returns.

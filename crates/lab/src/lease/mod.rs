@@ -19,6 +19,7 @@ use crate::progress::Progress;
 use crate::stage::Stage;
 use file::Locked;
 use holder::Holder;
+pub(crate) use table::TABLE;
 use table::{Row, Table};
 
 /// How often a holder gives a sign of life.

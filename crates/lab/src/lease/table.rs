@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use perbuck_database::Dialect;
 use perbuck_database::dialect::Feature;
-use perbuck_load::driver::Effect;
+use perbuck_load::driver::{Effect, SessionId};
 use perbuck_load::error::{Cause, DriverError, ErrorClass};
 use perbuck_load::query::Query;
 
@@ -16,7 +16,7 @@ use crate::error::LabError;
 use crate::stage::{Server, Stage};
 
 /// The table, of one row.
-const TABLE: &str = "perbuck_lease";
+pub(crate) const TABLE: &str = "perbuck_lease";
 const NAME: &str = "run";
 const DOING: &str = "asking for the lease of its database";
 /// How long a renewal and a release may take: neither may hold a run.
@@ -64,7 +64,7 @@ impl Table {
     }
 
     fn ask(&self, query: impl Into<Query>, limit: Option<Duration>) -> Result<(Effect, Vec<String>), DriverError> {
-        self.server.row(DOING, &query.into(), limit)
+        self.server.row((SessionId::Own(0), DOING), &query.into(), limit)
     }
 
     /// Whether there is a table for it.

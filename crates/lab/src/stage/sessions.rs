@@ -53,13 +53,13 @@ impl<D: Driver> Sessions<D> {
 
     fn within<R>(
         &self,
-        doing: &str,
+        (id, doing): (SessionId, &str),
         limit: Option<Duration>,
         work: impl AsyncFnOnce(&mut D::Session) -> Result<R, DriverError>,
     ) -> Result<R, DriverError> {
         answer(&self.waiting, doing, async {
             let asked = async {
-                let mut session = self.driver.connect(SessionId::Own(0)).await?;
+                let mut session = self.driver.connect(id).await?;
                 session.lift_timeout();
                 let done = work(&mut session).await?;
                 session.close().await;
@@ -214,8 +214,12 @@ impl<D: Driver> Server for Sessions<D> {
         self.with_session(doing, async |s| data::query(s, doing, query.clone()).await.map(drop))
     }
 
-    fn row(&self, doing: &str, query: &Query, limit: Option<Duration>) -> Result<(Effect, Vec<String>), DriverError> {
-        self.within(doing, limit, async |session| {
+    fn has_query_host(&self) -> bool {
+        self.driver.has_query_host()
+    }
+
+    fn row(&self, of: (SessionId, &str), query: &Query, limit: Option<Duration>) -> Result<(Effect, Vec<String>), DriverError> {
+        self.within(of, limit, async |session| {
             let mut rows = Rows::default();
             let effect = query.ask(session, &mut rows).await?;
             let first = if rows.is_empty() { 0 } else { rows.width() };
@@ -224,7 +228,7 @@ impl<D: Driver> Server for Sessions<D> {
     }
 
     fn drop_table(&self, doing: &str, name: &str, limit: Option<Duration>) -> Result<(), LabError> {
-        let dropped = self.within(doing, limit, async |session| session.drop_table(name).await);
+        let dropped = self.within((SessionId::Own(0), doing), limit, async |session| session.drop_table(name).await);
         dropped.map_err(|e| self.failed(&server(doing)(e)))
     }
 

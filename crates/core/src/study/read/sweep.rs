@@ -174,7 +174,9 @@ impl Own {
 /// Where all workloads are streams, so is the sweep of the study, which says what its points are called. What it says of others plays no part.
 pub(super) fn of_streams(root: &Section<'_>, sweep: Sweep, workloads: &[WorkloadSpec]) -> Sweep {
     let own = workloads.iter().map(|w| w.sweep.as_ref().filter(|own| own.of_streams)).collect::<Option<Vec<_>>>();
-    if !sweep.streams.is_empty() && workloads.iter().all(|w| w.sweep.as_ref().is_none_or(|own| !own.of_streams)) {
+    // Who does not know the kinds of workload cannot tell.
+    let without = |w: &WorkloadSpec| w.known.is_some() && w.sweep.as_ref().is_none_or(|own| !own.of_streams);
+    if !sweep.streams.is_empty() && workloads.iter().all(without) {
         without_streams(root, workloads);
     }
     let Some(first) = own.as_ref().and_then(|own| own.first()) else { return sweep };
