@@ -55,6 +55,8 @@ pub enum Feature {
     ReadUncommitted,
     /// CSV files that the database itself reads.
     Csv,
+    /// Copies of its data that perbuck saves and restores.
+    Copies,
 }
 
 /// Why a database lacks a [`Feature`], in its own words.
@@ -72,6 +74,12 @@ impl Lack {
         Some(Self { why, help: "" })
     }
 }
+
+/// What servers lack that perbuck did not start.
+pub const NO_COPIES: Lack = Lack {
+    why: "perbuck restores the data of servers that it starts itself, and of SQLite and DuckDB files",
+    help: "let perbuck start the server (`server = { kind = … }`), or write `reset = \"per-block\"`",
+};
 
 /// How rows are distributed to the partitions of a table, by the number in one column.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -19,6 +19,8 @@ const CLUSTER_START: Duration = Duration::from_secs(2400);
 const PODS_START: Duration = Duration::from_secs(300);
 /// The part of a load that checking the data takes, after the load and after the last trial; likewise.
 const CHECK_SHARE: f64 = 0.5;
+/// The part of a load that a copy takes to be saved or restored; likewise.
+const COPY_SHARE: f64 = 0.15;
 /// Bytes of rows that a server takes in a second where its kind is not known yet; likewise.
 const LOAD_BYTES_PER_S: u64 = 20_000_000;
 
@@ -54,7 +56,7 @@ impl Estimate {
                 let first = if contender.control_of.is_some() { Duration::ZERO } else { load.mul_f64(1.0 + CHECK_SHARE) };
                 loads.push(if w == 0 { first + start } else { first });
                 checks += load.mul_f64(CHECK_SHARE);
-                reloads += load.mul_f64((1.0 + CHECK_SHARE) * further_loads(study, contender, (w, plan)) as f64);
+                reloads += load.mul_f64(further_loads(study, contender, (w, plan)));
             }
         }
         Self {
@@ -133,19 +135,21 @@ fn around(study: &Study, reloads: Duration) -> Duration {
     AROUND + stale.div_f64(study.contenders.len().max(1) as f64) + reloads.div_f64(study.trials_planned().max(1) as f64)
 }
 
-/// How often a `reset` loads the data again in all deployments, after the first load of each.
-fn further_loads(study: &Study, contender: &Contender, (w, plan): (usize, &Plan)) -> u64 {
+/// What a `reset` does to the data in all deployments, after the first load of each, with the checks before it: in times of a load.
+fn further_loads(study: &Study, contender: &Contender, (w, plan): (usize, &Plan)) -> f64 {
     let default = if plan.size().grows { Reset::PerBlock } else { Reset::Never };
-    let Some(spec) = study.workloads.get(w) else { return 0 };
+    let Some(spec) = study.workloads.get(w) else { return 0.0 };
     let sweep = study.sweep_of(&spec.name);
-    let blocks = u64::from(sweep.trials);
-    let loads = match spec.reset.unwrap_or(default) {
-        Reset::Never => 1,
-        Reset::PerBlock if contender.control_of.is_some() => 1,
-        Reset::PerBlock => blocks,
-        Reset::PerTrial => blocks * sweep.levels().len() as u64,
+    let blocks = f64::from(sweep.trials);
+    let each = match spec.reset.unwrap_or(default) {
+        Reset::Never => 0.0,
+        Reset::Restore | Reset::PerBlock if contender.control_of.is_some() => 0.0,
+        // It is saved once.
+        Reset::Restore => COPY_SHARE * blocks + CHECK_SHARE * (blocks - 1.0),
+        Reset::PerBlock => (1.0 + CHECK_SHARE) * (blocks - 1.0),
+        Reset::PerTrial => (1.0 + CHECK_SHARE) * (blocks * sweep.levels().len() as f64 - 1.0),
     };
-    (loads - 1) * u64::from(study.sweep.deployments)
+    each * f64::from(study.sweep.deployments)
 }
 
 /// How long a run still takes: estimated first, and revised by what loads and trials really took.
@@ -223,6 +227,8 @@ mod tests {
         let tpcc = |reset: &str| estimate("trials = 3", &format!("kind = \"tpcc\"\nwarehouses = 10\n{reset}")).total();
         let [never, block, trial] = ["reset = \"never\"", "", "reset = \"per-trial\""].map(tpcc);
         assert!(never < block && block < trial, "{never:?} {block:?} {trial:?}");
+        let restored = tpcc("reset = \"restore\"");
+        assert!(never < restored && restored < block, "{never:?} {restored:?} {block:?}");
     }
 
     #[test]

@@ -334,6 +334,7 @@ fn check_with(
         check.too_many_connections(&study, &plans);
         check.paced_twice(&study, &plans);
         check.query_hosts(&study);
+        check.copies(&study);
     }
     let mut problems = check.problems;
     if problems.is_empty() {

@@ -234,7 +234,7 @@ fn reads_after_writes(inputs: &Inputs, trials: &[TrialKey]) -> Vec<String> {
         let block = (key.deployment(), key.trial, study.server_state(spec));
         let data = (key.contender.as_str(), spec.kind.value.as_str(), spec.database.as_deref());
         let (last, writer) = seen.entry(data).or_insert((block.clone(), None));
-        if reset == Reset::PerTrial || (reset == Reset::PerBlock && *last != block) || last.0 != block.0 {
+        if reset == Reset::PerTrial || (reset.is_per_block() && *last != block) || last.0 != block.0 {
             *writer = None;
         }
         *last = block;
@@ -269,6 +269,7 @@ impl DataSet {
         let database = self.database.as_ref().map(|name| format!(" in database {name}")).unwrap_or_default();
         let reset = match self.reset {
             Reset::Never => "loaded once",
+            Reset::Restore => "loaded once, and restored from a copy before each block",
             Reset::PerBlock => "loaded again before each block",
             Reset::PerTrial => "loaded again before each trial",
         };

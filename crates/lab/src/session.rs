@@ -27,8 +27,44 @@ use crate::sidecar::Trial;
 use crate::stage::Stage;
 use crate::trial::{self, Context, Task};
 
-/// The word for data that were loaded again before a trial.
-const RELOADED: &str = "reloaded";
+mod copies;
+
+/// What was done with the data before a trial.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Readied {
+    /// Another tool made them, and they are used as they are.
+    Foreign,
+    /// Nothing.
+    Kept,
+    /// A copy of them was saved.
+    Saved,
+    /// A copy took their place.
+    Restored,
+    /// They were loaded again.
+    Reloaded,
+}
+
+impl Readied {
+    /// Its word in a record, which says what the data are: one that was saved is what was loaded.
+    fn word(self) -> &'static str {
+        match self {
+            Self::Foreign => "foreign",
+            Self::Kept | Self::Saved => "kept",
+            Self::Restored => "restored",
+            Self::Reloaded => "reloaded",
+        }
+    }
+
+    /// Whether the data are others than those of the trial before.
+    fn is_new(self) -> bool {
+        matches!(self, Self::Restored | Self::Reloaded)
+    }
+
+    /// Whether servers have other pages in memory than after the trial before: a copy is made while they are stopped.
+    fn forgets(self) -> bool {
+        self.is_new() || self == Self::Saved
+    }
+}
 
 /// The targets of a study while its trials run.
 pub(crate) struct Session<'a> {
@@ -40,6 +76,8 @@ pub(crate) struct Session<'a> {
     // After the settings, which are restored under them.
     leases: Leases,
     servers: Servers,
+    /// The copies of data that were saved.
+    copies: copies::Copies,
     /// Rows per table as last seen, by stage.
     rows: BTreeMap<usize, BTreeMap<String, u64>>,
     /// What the data took when they were first looked at or loaded, by stage; what no server told is `None`.
@@ -71,14 +109,15 @@ impl<'a> Session<'a> {
             stage.has_transactions(&facts)?;
         }
         let globals = Globals::start(&inputs.study, stages, root, stop, progress)?;
-        let (rows, sizes, prewarmed, states) = Default::default();
-        Ok(Self { inputs, context, stages, stop, globals, leases, servers, rows, sizes, prewarmed, states })
+        let (copies, rows, sizes, prewarmed, states) = Default::default();
+        Ok(Self { inputs, context, stages, stop, globals, leases, servers, copies, rows, sizes, prewarmed, states })
     }
 
     /// Restores the settings, whatever the work came to; its failure counts before one of this.
     pub(crate) fn end(&mut self, worked: Result<(), LabError>, progress: &mut dyn Progress) -> Result<(), LabError> {
         let worked = self.servers.explain(worked);
         let restored = self.globals.end(progress);
+        let worked = first_failure(worked, self.drop_copies(), progress);
         first_failure(worked, restored, progress)
     }
 
@@ -117,9 +156,9 @@ impl<'a> Session<'a> {
         let workload = &study.workloads[stage % study.workloads.len()];
         let contender = (stage / study.workloads.len(), workload);
         self.servers.put((study, self.inputs.registry), contender, self.stop, progress)?;
-        let data = self.reset(&stages[stage], (&key.contender, block), progress)?;
+        let readied = self.reset(stage, (&key.contender, block), progress)?;
         replica::caught_up(&stages[stage], self.stop, progress)?;
-        if data == RELOADED {
+        if readied.forgets() {
             // Workloads that share these tables know nothing of them any more.
             let shared = |other: &usize| stages[*other].address == stages[stage].address;
             self.rows.retain(|other, _| !shared(other));
@@ -128,9 +167,11 @@ impl<'a> Session<'a> {
             let workloads = study.workloads.len();
             self.prewarmed.retain(|other, _| other / workloads != stage / workloads);
         }
-        let known = self.rows.remove(&stage).filter(|_| data != RELOADED);
-        let rows_before = Some(known.map_or_else(|| stages[stage].data.rows(), Ok)?);
-        let data_size = self.size(stage, data == RELOADED)?;
+        let known = self.rows.remove(&stage).filter(|_| !readied.is_new());
+        let rows = known.map_or_else(|| stages[stage].data.rows(), Ok)?;
+        self.has_all_rows(stage, &rows, readied)?;
+        let (rows_before, data) = (Some(rows), readied.word());
+        let data_size = self.size(stage, readied.is_new())?;
         let state = study.state_name(&key.contender, workload);
         if let Some(line) = self.globals.hold(&state)? {
             progress.line(&line);
@@ -139,7 +180,7 @@ impl<'a> Session<'a> {
         if self.states.insert(contender, state.clone()).is_some_and(|before| before != state) {
             self.prewarmed.retain(|stage, _| stage / workloads != contender);
         }
-        let prewarm = self.prewarm(stage, &key.workload, data == RELOADED, progress)?;
+        let prewarm = self.prewarm(stage, &key.workload, readied.is_new(), progress)?;
         // Terminals that read so far back would miss what was loaded or written since.
         rest::shown_pause(stages[stage].staleness, self.stop, &mut |left| {
             progress.passing(&format!("{}: {} until stale reads see these data", stages[stage].title, clock_text(left)));
@@ -213,37 +254,50 @@ impl<'a> Session<'a> {
     /// server's own settings. Where they are kept, a trial finds the server as the one before left it.
     fn reset(
         &mut self,
-        stage: &Stage,
+        position: usize,
         (contender, block): (&str, &str),
         progress: &mut dyn Progress,
-    ) -> Result<&'static str, LabError> {
-        let fresh = match stage.data.noted()? {
+    ) -> Result<Readied, LabError> {
+        let stage = &self.stages[position];
+        let keep = match stage.data.noted()? {
             DataState::Ours { fingerprint, .. } if fingerprint != stage.fingerprint => return Err(replaced(stage)),
             DataState::Absent | DataState::Unfinished if stage.reset == Reset::Never => return Err(replaced(stage)),
-            DataState::Foreign { .. } if stage.reset == Reset::Never => return Ok("foreign"),
+            DataState::Foreign { .. } if stage.reset == Reset::Never => return Ok(Readied::Foreign),
             DataState::Foreign { .. } => {
                 let why = "the study resets its data, but these tables were made by another tool and are not dropped";
                 let help = "set `reset = \"never\"` in the workload, or drop the tables yourself";
                 return Err(LabError::refused(format!("{}: {why}", stage.title), help));
             }
-            DataState::Ours { used_by, .. } => used_by == FRESH || (stage.reset == Reset::PerBlock && used_by == block),
-            DataState::Absent | DataState::Unfinished => false,
-        };
-        let keep = fresh || stage.reset == Reset::Never;
-        if !keep {
-            self.globals.release(contender)?;
-            // What happens before each block is told only to those who want to see everything.
-            let progress = &mut Details(progress);
-            if matches!(stage.data.noted()?, DataState::Ours { .. }) {
-                // A reload wipes out the evidence of what the last trials did to the data.
-                prepare::check(stage, progress)?;
+            DataState::Ours { used_by, .. } if used_by == FRESH && stage.reset == Reset::Restore => {
+                Some(self.save(position, contender, progress)?)
             }
-            prepare::load(stage, None, self.stop, progress)?;
-            rest::wait(stage, self.stop, progress)?;
-        }
+            DataState::Ours { used_by, .. } => {
+                let keep = used_by == FRESH || stage.reset == Reset::Never || (stage.reset.is_per_block() && used_by == block);
+                keep.then_some(Readied::Kept)
+            }
+            DataState::Absent | DataState::Unfinished => None,
+        };
+        let readied = match keep {
+            Some(kept) => kept,
+            None if stage.reset == Reset::Restore => self.restore(position, contender, progress)?,
+            None => self.reload(stage, contender, progress)?,
+        };
         // Noted before the first transaction: a trial that is cut off leaves data that belong to no block.
         stage.data.mark(&format!("{block} running"))?;
-        Ok(if keep { "kept" } else { RELOADED })
+        Ok(readied)
+    }
+
+    fn reload(&mut self, stage: &Stage, contender: &str, progress: &mut dyn Progress) -> Result<Readied, LabError> {
+        self.globals.release(contender)?;
+        // What happens before each block is told only to those who want to see everything.
+        let progress = &mut Details(progress);
+        if matches!(stage.data.noted()?, DataState::Ours { .. }) {
+            // A reload wipes out the evidence of what the last trials did to the data.
+            prepare::check(stage, progress)?;
+        }
+        prepare::load(stage, None, self.stop, progress)?;
+        rest::wait(stage, self.stop, progress)?;
+        Ok(Readied::Reloaded)
     }
 
     /// Notes that a trial of `block` has ended and is on disk: the data now belong to it.

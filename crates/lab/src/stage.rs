@@ -31,11 +31,13 @@ use crate::registry;
 use crate::servers::Holder;
 
 mod build;
+mod copies;
 mod host_check;
 mod sessions;
 mod trials;
 
 pub(crate) use build::{build, no_target, no_target_help, passwords, stages_of};
+pub use copies::Copies;
 pub use host_check::{DataNeed, HostCheck};
 pub use sessions::GOES_ON;
 use sessions::Sessions;
@@ -145,7 +147,7 @@ impl Stage {
 }
 
 /// The servers of a contender, outside of trials.
-pub trait Server: HostCheck + Send + Sync {
+pub trait Server: HostCheck + Copies + Send + Sync {
     /// Opens a connection and closes it.
     fn reach(&self) -> Result<(), DriverError>;
     /// The servers that connections are spread over, as `host:port`; empty where there is nothing to choose from.
@@ -172,8 +174,6 @@ pub trait Server: HostCheck + Send + Sync {
     fn execute(&self, doing: &str, sql: &str) -> Result<(), LabError>;
     /// Asks something in the words of the database, however long it takes.
     fn query(&self, doing: &str, query: &Query) -> Result<(), LabError>;
-    /// Whether a host of its own answers the queries beside a load.
-    fn has_query_host(&self) -> bool;
     /// Asks something, within a limit if there is one; what it did, and the cells of its first row.
     fn row(&self, of: (SessionId, &str), query: &Query, limit: Option<Duration>) -> Result<(Effect, Vec<String>), DriverError>;
     /// Removes a table, if it is there, within a limit if there is one.

@@ -191,6 +191,26 @@ pub trait Driver: Send + Sync + 'static {
         std::future::ready(Ok(None))
     }
 
+    /// Whether a copy of the data was saved.
+    fn has_copy(&self) -> bool {
+        false
+    }
+
+    /// Saves a copy of all data, in place of one that was saved before; no session may be open. It is there whole, or not at all.
+    fn save_copy(&self) -> impl Future<Output = Result<(), DriverError>> {
+        std::future::ready(Err(no_copies()))
+    }
+
+    /// Restores the copy: afterwards the data are those of before, or those that were saved, and no mix of both. No session may be open.
+    fn restore_copy(&self) -> impl Future<Output = Result<(), DriverError>> {
+        std::future::ready(Err(no_copies()))
+    }
+
+    /// Removes the copy, if there is one.
+    fn drop_copy(&self) -> impl Future<Output = Result<(), DriverError>> {
+        std::future::ready(Ok(()))
+    }
+
     /// What these tables take on the servers.
     fn data_size(&self, _tables: &[String]) -> impl Future<Output = Result<DataSize, DriverError>> {
         std::future::ready(Ok(DataSize::default()))
@@ -201,6 +221,10 @@ pub trait Driver: Send + Sync + 'static {
     fn work(&self) -> impl Future<Output = Result<ServerWork, DriverError>> {
         std::future::ready(Ok(ServerWork::unknown("it has no counters of its work")))
     }
+}
+
+fn no_copies() -> DriverError {
+    DriverError::client(ErrorClass::Fatal, "copy", "perbuck saves no copies of its data".to_owned())
 }
 
 /// A table to be filled in bulk.

@@ -353,7 +353,8 @@ fn read_workload(s: &Section<'_>, kinds: &Kinds, measures: bool) -> Option<(Work
     let name = s.required_text("name", "\"small\"").and_then(|n| path_safe(s, "name", n));
     let kind = s.required_text("kind", "\"sysbench\"");
     let database = s.text("database").and_then(|d| path_safe(s, "database", d));
-    let reset = word(s, "reset", &[Reset::Never, Reset::PerBlock, Reset::PerTrial].map(|reset| (reset.word(), reset)));
+    let reset =
+        word(s, "reset", &[Reset::Never, Reset::Restore, Reset::PerBlock, Reset::PerTrial].map(|reset| (reset.word(), reset)));
     let known = kind.as_ref().and_then(|kind| WorkloadKind::named(kinds, &kind.value));
     let metric = read_metric(s, kinds, known);
     let summary = read_over(s);

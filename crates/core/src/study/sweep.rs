@@ -111,6 +111,8 @@ impl Sweep {
 pub enum Reset {
     /// Once, before the first trial.
     Never,
+    /// Once, too: a copy that was saved then is restored before the first trial of each block.
+    Restore,
     /// Before the first trial of each block.
     PerBlock,
     /// Before every trial.
@@ -122,8 +124,14 @@ impl Reset {
     pub fn word(self) -> &'static str {
         match self {
             Self::Never => "never",
+            Self::Restore => "restore",
             Self::PerBlock => "per-block",
             Self::PerTrial => "per-trial",
         }
+    }
+
+    /// Whether the data are as they were loaded at the start of each block, and belong to it from then on.
+    pub fn is_per_block(self) -> bool {
+        matches!(self, Self::Restore | Self::PerBlock)
     }
 }

@@ -31,16 +31,20 @@ use std::path::Path;
 use std::sync::Arc;
 
 use perbuck_database::address::TargetProblem;
+use perbuck_database::file::{self, FileCopy};
 use perbuck_database::secret::Secret;
-use perbuck_database::{Database, Dialect, Wishes, file};
+use perbuck_database::{Database, Dialect, Wishes};
 use perbuck_load::driver::{DataSize, Driver, SessionId, TargetFacts};
-use perbuck_load::error::DriverError;
+use perbuck_load::error::{DriverError, ErrorClass};
 use perbuck_load::preflight::HostFacts;
 
 pub use dialect::DuckdbDialect;
 pub use library::VARIABLE;
 pub use session::DuckdbSession;
 pub use target::DuckdbTarget;
+
+/// How the name of the write-ahead log of a file ends.
+const LOG: &str = ".wal";
 
 /// The registration of DuckDB.
 #[derive(Debug)]
@@ -84,6 +88,20 @@ impl DuckdbDriver {
         let library = library::of(&self.target)?;
         Ok(DuckdbSession::new(database::connect(library, &self.target)?, Arc::clone(&self.path)))
     }
+
+    fn copy(&self) -> FileCopy<'_> {
+        FileCopy { product: "DuckDB", path: &self.path, log: LOG }
+    }
+
+    /// Closes the file, by which DuckDB writes the log into it: also what a killed process left there, which is read when it is opened.
+    fn close(&self) -> Result<(), DriverError> {
+        drop(self.session()?);
+        if database::close_idle(&self.target) {
+            return Ok(());
+        }
+        let message = format!("DuckDB file {}: it has sessions, and cannot be copied", self.path.display());
+        Err(DriverError::client(ErrorClass::Fatal, "copy", message))
+    }
 }
 
 impl Drop for DuckdbDriver {
@@ -120,6 +138,24 @@ impl Driver for DuckdbDriver {
 
     async fn facts(&self) -> Result<TargetFacts, DriverError> {
         facts::facts(&mut self.session()?).await
+    }
+
+    fn has_copy(&self) -> bool {
+        self.copy().exists()
+    }
+
+    async fn save_copy(&self) -> Result<(), DriverError> {
+        self.close()?;
+        self.copy().save()
+    }
+
+    async fn restore_copy(&self) -> Result<(), DriverError> {
+        self.close()?;
+        self.copy().restore()
+    }
+
+    async fn drop_copy(&self) -> Result<(), DriverError> {
+        self.copy().remove()
     }
 
     async fn data_size(&self, tables: &[String]) -> Result<DataSize, DriverError> {

@@ -7,6 +7,7 @@ use perbuck_load::driver::{DataSize, Session};
 use perbuck_load::error::{DriverError, ErrorClass};
 use perbuck_load::values::Rows;
 
+use crate::LOG;
 use crate::session::DuckdbSession;
 
 /// The blocks of each table's columns, and the file with its log of writes. DuckDB does not tell what an index takes.
@@ -34,6 +35,6 @@ pub(crate) async fn data_size(session: &mut DuckdbSession, tables: &[String], pa
         session.query(&sql, &mut rows).await?;
         blocks += rows.int(0, 0)?.max(0).unsigned_abs();
     }
-    let store_bytes = Some(file::bytes(path, ".wal"));
+    let store_bytes = Some(file::bytes(path, LOG));
     Ok(DataSize { tables_bytes: Some(blocks * block_bytes), indexes_bytes: None, store_bytes })
 }

@@ -1,6 +1,8 @@
 //! The SQL of MySQL, MariaDB and TiDB.
 
-use perbuck_database::dialect::{CsvWords, Dialect, Feature, Lack, PartitionWords, Partitions, TransactionChoice, Type};
+use perbuck_database::dialect::{
+    CsvWords, Dialect, Feature, Lack, NO_COPIES, PartitionWords, Partitions, TransactionChoice, Type,
+};
 use perbuck_database::plans::PlanWords;
 use perbuck_database::settings::{ReplicaWords, SettingWords};
 use perbuck_load::loader::csv::CsvFormat;
@@ -33,6 +35,7 @@ impl Dialect for MysqlDialect {
     fn lacks(&self, feature: Feature) -> Option<Lack> {
         match feature {
             Feature::ForeignKeysOfPartitions => Lack::of("MySQL and MariaDB have no foreign keys on partitioned tables"),
+            Feature::Copies => Some(NO_COPIES),
             Feature::Sql
             | Feature::Partitions
             | Feature::ForeignKeys

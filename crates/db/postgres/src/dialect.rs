@@ -1,7 +1,7 @@
 //! The SQL of PostgreSQL, and what CockroachDB and YugabyteDB, which follow it, have otherwise.
 
 use perbuck_database::dialect::{
-    CsvWords, Dialect, Feature, IsolationQuestion, Lack, PartitionWords, Partitions, TransactionChoice, Type,
+    CsvWords, Dialect, Feature, IsolationQuestion, Lack, NO_COPIES, PartitionWords, Partitions, TransactionChoice, Type,
 };
 use perbuck_database::plans::PlanWords;
 use perbuck_database::settings::SettingWords;
@@ -48,6 +48,7 @@ impl Dialect for Family {
             (Feature::ForeignKeysOfPartitions, Yugabyte) => {
                 Lack::of("YugabyteDB before 2.25 has no foreign keys to partitioned tables")
             }
+            (Feature::Copies, _) => Some(NO_COPIES),
             (Feature::ReadUncommitted, Cockroach) => Lack::of("which CockroachDB does not support"),
             (Feature::ReadUncommitted, Yugabyte) => Lack::of("which YugabyteDB does not support"),
             (

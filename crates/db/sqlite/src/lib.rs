@@ -24,8 +24,9 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use perbuck_database::address::TargetProblem;
+use perbuck_database::file::{self, FileCopy};
 use perbuck_database::secret::Secret;
-use perbuck_database::{Database, Dialect, Wishes, file};
+use perbuck_database::{Database, Dialect, Wishes};
 use perbuck_load::driver::{DataSize, Driver, SessionId, TargetFacts};
 use perbuck_load::error::{DriverError, ErrorClass};
 use perbuck_load::preflight::HostFacts;
@@ -36,6 +37,9 @@ use errors::driver_error;
 pub use dialect::SqliteDialect;
 pub use session::SqliteSession;
 pub use target::SqliteTarget;
+
+/// How the name of the write-ahead log of a file ends.
+const LOG: &str = "-wal";
 
 /// The registration of SQLite.
 #[derive(Debug)]
@@ -92,6 +96,16 @@ impl SqliteDriver {
             error
         })
     }
+
+    fn copy(&self) -> FileCopy<'_> {
+        FileCopy { product: "SQLite", path: &self.path, log: LOG }
+    }
+
+    /// Writes the log into the file.
+    fn close(&self) -> Result<(), DriverError> {
+        let written = self.open()?.execute_batch("PRAGMA wal_checkpoint(TRUNCATE)");
+        written.map_err(|error| driver_error(&error, &self.path))
+    }
 }
 
 impl Driver for SqliteDriver {
@@ -118,6 +132,24 @@ impl Driver for SqliteDriver {
     async fn facts(&self) -> Result<TargetFacts, DriverError> {
         let connection = self.open()?;
         settings::facts(&connection).map_err(|e| driver_error(&e, &self.path))
+    }
+
+    fn has_copy(&self) -> bool {
+        self.copy().exists()
+    }
+
+    async fn save_copy(&self) -> Result<(), DriverError> {
+        self.close()?;
+        self.copy().save()
+    }
+
+    async fn restore_copy(&self) -> Result<(), DriverError> {
+        self.close()?;
+        self.copy().restore()
+    }
+
+    async fn drop_copy(&self) -> Result<(), DriverError> {
+        self.copy().remove()
     }
 
     async fn data_size(&self, tables: &[String]) -> Result<DataSize, DriverError> {

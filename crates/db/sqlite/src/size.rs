@@ -6,6 +6,8 @@ use perbuck_database::file;
 use perbuck_load::driver::DataSize;
 use rusqlite::{Connection, OptionalExtension};
 
+use crate::LOG;
+
 /// The pages of each table and index, which reads all of them, and the file with its log of writes.
 pub(crate) fn data_size(connection: &Connection, tables: &[String], path: &Path) -> rusqlite::Result<DataSize> {
     let names = tables.iter().map(|name| format!("'{name}'")).collect::<Vec<_>>().join(", ");
@@ -20,6 +22,6 @@ pub(crate) fn data_size(connection: &Connection, tables: &[String], path: &Path)
         let sum = if kind == "table" { &mut size.tables_bytes } else { &mut size.indexes_bytes };
         *sum = sum.map(|sum| sum + bytes.unwrap_or(0).unsigned_abs());
     }
-    size.store_bytes = Some(file::bytes(path, "-wal"));
+    size.store_bytes = Some(file::bytes(path, LOG));
     Ok(size)
 }

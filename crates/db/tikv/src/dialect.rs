@@ -1,6 +1,6 @@
 //! TiKV stores keys and values and has no SQL: perbuck sends it operations on records.
 
-use perbuck_database::dialect::{Dialect, Feature, Lack, Type};
+use perbuck_database::dialect::{Dialect, Feature, Lack, NO_COPIES, Type};
 use perbuck_database::settings::SettingWords;
 use perbuck_load::query::Query;
 use perbuck_load::records::Action;
@@ -21,6 +21,7 @@ impl Dialect for TikvDialect {
     fn lacks(&self, feature: Feature) -> Option<Lack> {
         match feature {
             Feature::Csv => Lack::of("TiKV does not load CSV files"),
+            Feature::Copies => Some(NO_COPIES),
             Feature::Sql
             | Feature::Partitions
             | Feature::ForeignKeys

@@ -11,7 +11,7 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt, chown};
 use std::path::Path;
 use std::process::{Child, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, TryRecvError, channel};
 use std::thread;
 use std::time::Duration;
 
@@ -23,8 +23,8 @@ use super::folder::{self, Folder, POLL};
 use super::order::{self, Charge};
 use super::program::{self, START_COMMAND};
 use super::running::{Pause, Running, log_of};
-use super::talk::{Ask, Config, Numbered, Order, Started, Told};
-use super::{agent, host};
+use super::talk::{Ask, DataStep, Numbered, Order, Restart, Started, Told};
+use super::{agent, copy, host};
 use crate::doctor::{self, Seen};
 use crate::error::{ErrorKind, Failure, LabError};
 use crate::machine_sampler::MachineSampler;
@@ -154,7 +154,7 @@ pub(super) fn tell(number: u64, what: &Told) {
 }
 
 /// Makes the server and waits until it ends, or until perbuck has gone.
-fn hold(folder: &Folder, charge: &Charge, gone: &Receiver<Config>) -> Result<(), LabError> {
+fn hold(folder: &Folder, charge: &Charge, gone: &Receiver<Restart>) -> Result<(), LabError> {
     let path = folder.path();
     if let Some((user, group)) = charge.terms.user {
         let data = path.join("data");
@@ -177,9 +177,13 @@ fn hold(folder: &Folder, charge: &Charge, gone: &Receiver<Config>) -> Result<(),
         match running.pause()? {
             Pause::Goes => {}
             Pause::Gone => return Ok(()),
-            Pause::Restart(config) => {
+            Pause::Restart(Restart { config, data }) => {
                 let mut recipe = charge.with_settings(config)?;
-                running.stop()?;
+                // What is not kept need not be written.
+                running.stop(data == DataStep::Restore)?;
+                if !copied(path, data, gone).map_err(LabError::of_file("copy the data in", path))? {
+                    return Ok(());
+                }
                 for step in charge.kind.settings_steps(&mut recipe) {
                     if !take(path, charge, &step, gone)? {
                         return Ok(());
@@ -194,8 +198,19 @@ fn hold(folder: &Folder, charge: &Charge, gone: &Receiver<Config>) -> Result<(),
     }
 }
 
+/// Does with the data of a server that is stopped what is asked; not to its end where perbuck has gone before.
+fn copied(folder: &Path, data: DataStep, gone: &Receiver<Restart>) -> io::Result<bool> {
+    // The next restart is asked for when this one is over.
+    let goes = || !matches!(gone.try_recv(), Err(TryRecvError::Disconnected));
+    match data {
+        DataStep::Keep => Ok(true),
+        DataStep::Save => copy::save(folder, &goes),
+        DataStep::Restore => copy::restore(folder, &goes),
+    }
+}
+
 /// Takes one step; not to its end where perbuck has gone before.
-fn take(folder: &Path, charge: &Charge, step: &Step, gone: &Receiver<Config>) -> Result<bool, LabError> {
+fn take(folder: &Path, charge: &Charge, step: &Step, gone: &Receiver<Restart>) -> Result<bool, LabError> {
     match step {
         Step::Write { file, text } => {
             let path = folder.join(file);
@@ -246,7 +261,7 @@ pub(super) fn start(
 }
 
 /// Waits for the end of a process; nothing where perbuck has gone before.
-fn ended(process: &mut Child, gone: &Receiver<Config>) -> io::Result<Option<ExitStatus>> {
+fn ended(process: &mut Child, gone: &Receiver<Restart>) -> io::Result<Option<ExitStatus>> {
     loop {
         if let Some(status) = process.try_wait()? {
             return Ok(Some(status));
@@ -259,7 +274,7 @@ fn ended(process: &mut Child, gone: &Receiver<Config>) -> io::Result<Option<Exit
 
 /// The settings with which perbuck wants the server started again. They end when perbuck has gone: with standard input, or with the
 /// silence of a connection that was cut off.
-fn gone(charge: &Charge, asks: Receiver<Asked>, limit: Duration) -> io::Result<Receiver<Config>> {
+fn gone(charge: &Charge, asks: Receiver<Asked>, limit: Duration) -> io::Result<Receiver<Restart>> {
     let (tell, told) = channel();
     let (folder, password, last) = (charge.folder.clone(), charge.order.password.clone(), last_process(charge));
     let server = folder.clone();
@@ -269,7 +284,7 @@ fn gone(charge: &Charge, asks: Receiver<Asked>, limit: Duration) -> io::Result<R
 }
 
 /// Answers what needs nothing of the processes, and passes on the rest.
-fn answer((asks, limit): (&Receiver<Asked>, Duration), restart: &Sender<Config>, doing: &dyn Fn() -> Told, folder: &Path) {
+fn answer((asks, limit): (&Receiver<Asked>, Duration), restart: &Sender<Restart>, doing: &dyn Fn() -> Told, folder: &Path) {
     let root = Path::new("/");
     let mut watch = MachineSampler::new();
     // What cannot be read is no word of perbuck, and the end as well.
@@ -287,8 +302,8 @@ fn answer((asks, limit): (&Receiver<Asked>, Duration), restart: &Sender<Config>,
                 tell(number, &Told::Watched(watch.record().map(Box::new)));
             }
             Ask::Doing => tell(number, &doing()),
-            Ask::Restart(config) => {
-                if restart.send(config).is_err() {
+            Ask::Restart(wanted) => {
+                if restart.send(wanted).is_err() {
                     return;
                 }
             }

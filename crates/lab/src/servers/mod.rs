@@ -6,6 +6,7 @@
 //! machine, and the line leads there ([`host`]).
 
 mod agent;
+mod copy;
 mod find;
 mod folder;
 mod guard;
@@ -40,13 +41,13 @@ use crate::tuning;
 use host::{Address, Host};
 use instance::Instance;
 use line::Line;
-use talk::{Ask, Order, Told};
+use talk::{Ask, Order, Restart, Told};
 
 pub(crate) use agent::RemoteAgent;
 pub use guard::guard_if_asked;
 pub use instance::Holder;
 pub(crate) use machine::Machine;
-pub(crate) use talk::Looked;
+pub(crate) use talk::{DataStep, Looked};
 
 /// Connections beyond those of the sweep: for loading, checking and looking.
 const SPARE_CONNECTIONS: u32 = 100;
@@ -105,12 +106,25 @@ impl Servers {
             running.who,
             study.server_state(workload)
         ));
-        running.instance.restart(spec.config())?;
         running.config = spec.config();
-        let Running { who, instance, target, password, .. } = running;
-        ready::started(who, instance, stop)?;
-        ready::wait(who, instance, (&**target, password), registry, stop)?;
+        running.restart(DataStep::Keep, registry, stop)?;
         Ok(true)
+    }
+
+    /// Whether a contender has a private server.
+    pub(crate) fn has(&self, contender: usize) -> bool {
+        self.0.get(contender).is_some_and(Option::is_some)
+    }
+
+    /// Stops the server of a contender, does so with its data, and starts it again.
+    pub(crate) fn copy(
+        &mut self,
+        contender: usize,
+        data: DataStep,
+        registry: Registry,
+        stop: &StopToken,
+    ) -> Result<(), LabError> {
+        self.0.get_mut(contender).and_then(Option::as_mut).map_or(Ok(()), |running| running.restart(data, registry, stop))
     }
 
     /// The address and the password of a contender's private server.
@@ -145,6 +159,17 @@ impl Servers {
         let server_machine = looked.map(Looked::server_machine);
         let tuning = running.tuning.clone();
         Stage { holder: Some(running.instance.holder()), local: is_here, machine, server_machine, tuning, program, ..stage }
+    }
+}
+
+impl Running {
+    /// Stops the server and starts it again, with its settings, and waits until it is ready.
+    fn restart(&mut self, data: DataStep, registry: Registry, stop: &StopToken) -> Result<(), LabError> {
+        let Self { who, target, password, instance, config, .. } = self;
+        instance.restart(Restart { config: config.clone(), data })?;
+        ready::started(who, instance, stop)?;
+        ready::wait(who, instance, (&**target, password), registry, stop)?;
+        Ok(())
     }
 }
 

@@ -15,7 +15,7 @@ use perbuck_deploy::local::Process;
 use super::folder::POLL;
 use super::guard::{last_words, say, start, tell};
 use super::order::Charge;
-use super::talk::{Config, Told};
+use super::talk::{Restart, Told};
 use crate::error::{ErrorKind, LabError};
 
 /// How long a process may take until others can use it.
@@ -29,7 +29,7 @@ pub(super) struct Running<'a> {
     pub(super) folder: &'a Path,
     pub(super) charge: &'a Charge,
     /// Tells that perbuck has gone.
-    pub(super) gone: &'a Receiver<Config>,
+    pub(super) gone: &'a Receiver<Restart>,
     pub(super) processes: Vec<(String, Child)>,
 }
 
@@ -39,8 +39,8 @@ pub(super) enum Pause {
     Goes,
     /// perbuck has gone.
     Gone,
-    /// perbuck wants them with other settings.
-    Restart(Config),
+    /// perbuck wants them stopped, and started again.
+    Restart(Restart),
 }
 
 impl Running<'_> {
@@ -81,10 +81,15 @@ impl Running<'_> {
         Ok(true)
     }
 
-    /// Ends all processes in the way in which each writes what it still holds, the last that were started first.
-    pub(super) fn stop(&mut self) -> Result<(), LabError> {
-        // SIGTERM would let PostgreSQL wait for its clients.
-        let signal = if self.charge.recipe.quits { Signal::SIGINT } else { Signal::SIGTERM };
+    /// Ends all processes, the last that were started first: `at_once`, or in the way in which each writes what it still holds.
+    pub(super) fn stop(&mut self, at_once: bool) -> Result<(), LabError> {
+        let signal = match (self.charge.recipe.quits, at_once) {
+            // SIGTERM would let PostgreSQL wait for its clients.
+            (true, false) => Signal::SIGINT,
+            (true, true) => Signal::SIGQUIT,
+            (false, false) => Signal::SIGTERM,
+            (false, true) => Signal::SIGKILL,
+        };
         for (name, mut process) in self.processes.drain(..).rev() {
             // One that has ended, too, is no failure here: it is started again.
             let _ = kill(Pid::from_raw(process.id().cast_signed()), signal);

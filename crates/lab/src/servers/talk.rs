@@ -44,6 +44,26 @@ pub(super) struct Order {
     pub(super) password: String,
 }
 
+/// How a server is started again.
+#[derive(Clone, Serialize, Deserialize)]
+pub(super) struct Restart {
+    /// Its settings.
+    pub(super) config: Config,
+    /// What is done with its data while it is stopped.
+    pub(super) data: DataStep,
+}
+
+/// What is done with the data of a server that is stopped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum DataStep {
+    /// Nothing.
+    Keep,
+    /// A copy of them is saved.
+    Save,
+    /// The copy takes their place.
+    Restore,
+}
+
 /// A line: a number, and what is said. An answer has the number of its question, so that a late one is taken for no other. What comes by
 /// itself has zero.
 pub(super) type Numbered<T> = (u64, T);
@@ -57,8 +77,8 @@ pub(super) enum Ask {
     Clean(Order),
     /// To make and hold this server; answered by [`Told::Started`] or [`Told::Failed`].
     Start(Order),
-    /// To start it again with these settings, on the same data; answered likewise.
-    Restart(Config),
+    /// To stop it and start it again; answered likewise.
+    Restart(Restart),
     /// To run an agent with this token; answered by [`Told::Serves`].
     Serve(String),
     /// What its server's processes have used; answered by [`Told::Seen`].

@@ -25,6 +25,8 @@ pub enum DataNeed {
 pub trait HostCheck {
     /// What the host at this position says of itself.
     fn host_facts(&self, host: u32) -> Result<HostFacts, DriverError>;
+    /// Whether a host of its own answers the queries beside a load.
+    fn has_query_host(&self) -> bool;
     /// How far the hosts are, of each kind of round trip the longest; `None` where there is no network or no SQL.
     fn distance(&self) -> Result<Option<Distance>, DriverError>;
     /// Opens so many sessions at the same time and closes them; how many the host let in, and why no more.
@@ -38,6 +40,10 @@ pub trait HostCheck {
 impl<D: Driver> HostCheck for Sessions<D> {
     fn host_facts(&self, host: u32) -> Result<HostFacts, DriverError> {
         answer(&self.waiting, "looking at the server", self.driver.preflight(host))
+    }
+
+    fn has_query_host(&self) -> bool {
+        self.driver.has_query_host()
     }
 
     fn distance(&self) -> Result<Option<Distance>, DriverError> {

@@ -214,10 +214,6 @@ impl<D: Driver> Server for Sessions<D> {
         self.with_session(doing, async |s| data::query(s, doing, query.clone()).await.map(drop))
     }
 
-    fn has_query_host(&self) -> bool {
-        self.driver.has_query_host()
-    }
-
     fn row(&self, of: (SessionId, &str), query: &Query, limit: Option<Duration>) -> Result<(Effect, Vec<String>), DriverError> {
         self.within(of, limit, async |session| {
             let mut rows = Rows::default();

@@ -1,0 +1,120 @@
+//! Copies of the data of a study (`reset = "restore"`): saved when they are loaded, restored before each further block.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Instant;
+
+use super::{Readied, Session};
+use crate::data::{DataState, FRESH};
+use crate::error::LabError;
+use crate::prepare;
+use crate::progress::{Details, Progress};
+use crate::rest;
+use crate::servers::DataStep;
+use crate::stage::Stage;
+
+/// What was saved.
+#[derive(Default)]
+pub(super) struct Copies {
+    /// Of what there is a copy; see [`Session::copy_name`].
+    saved: BTreeSet<String>,
+    /// Rows per table of the data that were saved, by stage.
+    rows: BTreeMap<usize, BTreeMap<String, u64>>,
+}
+
+impl Session<'_> {
+    /// What the copy of a stage's data holds: a private server as a whole, of any other one its database.
+    fn copy_name(&self, stage: usize) -> String {
+        let contender = stage / self.inputs.study.workloads.len();
+        if self.servers.has(contender) {
+            self.inputs.study.contenders[contender].name.clone()
+        } else {
+            self.stages[stage].address.clone()
+        }
+    }
+
+    /// Saves a copy of fresh data, unless that was done.
+    pub(super) fn save(&mut self, stage: usize, contender: &str, progress: &mut dyn Progress) -> Result<Readied, LabError> {
+        let name = self.copy_name(stage);
+        if self.copies.saved.contains(&name) {
+            return Ok(Readied::Kept);
+        }
+        let (began, title) = (Instant::now(), &self.stages[stage].title);
+        progress.passing(&format!("{title}: saving a copy of the data"));
+        self.copy(stage, DataStep::Save, contender)?;
+        progress.line(&format!("{title}: saved a copy of the data in {:.1} s", began.elapsed().as_secs_f64()));
+        self.copies.saved.insert(name);
+        Ok(Readied::Saved)
+    }
+
+    /// Restores the data of a stage; where there is no copy, or one of other data, they are loaded and saved.
+    pub(super) fn restore(&mut self, position: usize, contender: &str, progress: &mut dyn Progress) -> Result<Readied, LabError> {
+        let stage = &self.stages[position];
+        // A restore wipes out the evidence of what the last trials did to the data.
+        if matches!(stage.data.noted()?, DataState::Ours { .. }) {
+            prepare::check(stage, &mut Details(progress))?;
+        }
+        let name = self.copy_name(position);
+        // A run that was killed leaves the copy of a file.
+        if self.copies.saved.contains(&name) || stage.server.has_copy() {
+            let began = Instant::now();
+            progress.passing(&format!("{}: restoring the data", stage.title));
+            self.copy(position, DataStep::Restore, contender)?;
+            if is_fresh(stage)? {
+                progress.detail(&format!("{}: restored the data in {:.1} s", stage.title, began.elapsed().as_secs_f64()));
+                self.copies.saved.insert(name);
+                return Ok(Readied::Restored);
+            }
+            progress.alert(&format!("{}: the copy holds other data, and is saved again", stage.title));
+        }
+        prepare::load(stage, None, self.stop, &mut Details(progress))?;
+        rest::wait(stage, self.stop, progress)?;
+        self.copies.saved.remove(&name);
+        self.save(position, contender, progress)?;
+        Ok(Readied::Reloaded)
+    }
+
+    fn copy(&mut self, stage: usize, step: DataStep, contender: &str) -> Result<(), LabError> {
+        self.globals.release(contender)?;
+        let position = stage / self.inputs.study.workloads.len();
+        let server = &self.stages[stage].server;
+        match step {
+            _ if self.servers.has(position) => self.servers.copy(position, step, self.inputs.registry, self.stop),
+            DataStep::Save => server.save_copy(),
+            DataStep::Restore => server.restore_copy(),
+            DataStep::Keep => Ok(()),
+        }
+    }
+
+    /// Makes sure that restored data have the rows of those that were saved.
+    pub(super) fn has_all_rows(&mut self, stage: usize, rows: &BTreeMap<String, u64>, readied: Readied) -> Result<(), LabError> {
+        match (readied, self.copies.rows.get(&stage)) {
+            (Readied::Restored, Some(saved)) if saved != rows => {
+                let (title, count) =
+                    (&self.stages[stage].title, |of: &BTreeMap<String, u64>, table: &str| of.get(table).copied().unwrap_or(0));
+                let other = saved.keys().find(|table| count(saved, table) != count(rows, table)).map_or("", String::as_str);
+                let message = format!(
+                    "{title}: {other} has {} rows after its restore, and had {}",
+                    count(rows, other),
+                    count(saved, other)
+                );
+                Err(LabError::failed(message, "write `reset = \"per-block\"`, which loads the data instead"))
+            }
+            (Readied::Saved | Readied::Reloaded | Readied::Restored, _) => {
+                self.copies.rows.insert(stage, rows.clone());
+                Ok(())
+            }
+            (Readied::Foreign | Readied::Kept, _) => Ok(()),
+        }
+    }
+
+    /// Removes the copies that would be left; those of private servers go with them.
+    pub(super) fn drop_copies(&self) -> Result<(), LabError> {
+        let saved = |stage: &&Stage| self.copies.saved.contains(&stage.address);
+        self.stages.iter().filter(saved).try_for_each(|stage| stage.server.drop_copy())
+    }
+}
+
+fn is_fresh(stage: &Stage) -> Result<bool, LabError> {
+    let noted = stage.data.noted()?;
+    Ok(matches!(noted, DataState::Ours { fingerprint, used_by } if fingerprint == stage.fingerprint && used_by == FRESH))
+}
