@@ -27,6 +27,20 @@ pub(super) fn section(all: &Context<'_>) -> Vec<Block> {
         .collect()
 }
 
+/// What is left of each load beside the most query streams; nothing where no load was measured alone, too.
+pub(super) fn kept(all: &Context<'_>) -> Option<String> {
+    let results = &all.comparison.interference;
+    let most = results.iter().flat_map(|result| &result.rows).filter(|row| row.load.is_some()).map(|row| row.streams).max()?;
+    let one = |result: &InterferenceResult| {
+        let row = result.rows.iter().rfind(|row| row.streams == most && row.load.is_some())?;
+        let of = row.load.as_ref()?.of_alone.as_ref()?;
+        let interval = of.interval.map(|_| format!(" ({})", ratio_interval(of))).unwrap_or_default();
+        Some(format!("{} keeps {}{interval} of its {}", all.label(&result.contender), ratio(of), clean(&result.load)))
+    };
+    let each: Vec<String> = results.iter().filter_map(one).collect();
+    (!each.is_empty()).then(|| format!("Beside {} {}.", counted(most as usize, "query stream"), list(&each)))
+}
+
 /// Where queries failed, which then count nowhere.
 fn failed(all: &Context<'_>, results: &[InterferenceResult]) -> Option<Block> {
     let one = |result: &InterferenceResult| {

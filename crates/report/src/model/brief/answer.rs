@@ -7,7 +7,7 @@ use perbuck_core::units::MicroUsd;
 use crate::document::{Answer, Tone};
 use crate::escape::clean;
 use crate::model::verdicts::{interval_words, priced, rivals, tone, value_cell, work_per_dollar};
-use crate::model::{Context, summary_text};
+use crate::model::{Context, interference, summary_text};
 use crate::number::{between, counted, delta_decimals, fixed, list, or_absent, percent, ratio};
 
 /// Rivals that one sentence names.
@@ -187,8 +187,13 @@ fn less(share: f64, decimals: usize) -> String {
     format!("{} % {direction}", fixed(share.abs() * 100.0, decimals))
 }
 
-/// What belongs to the answer: how the workloads fared, and why the overall interval is narrow.
+/// What belongs to the answer: what queries beside a load did to it, and what holds over all workloads.
 pub(super) fn remarks(all: &Context<'_>) -> Vec<String> {
+    interference::kept(all).into_iter().chain(over_workloads(all)).collect()
+}
+
+/// How the workloads fared, and why the overall interval is narrow.
+fn over_workloads(all: &Context<'_>) -> Vec<String> {
     let found = headlines(all);
     let ([one], false) = (found.as_slice(), all.comparison.overall.is_empty()) else { return Vec::new() };
     let (region, overall) = one.judged[0];
