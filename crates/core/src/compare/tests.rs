@@ -72,6 +72,7 @@ pub(super) fn record(contender: &str, connections: u32, trial: u32, committed: u
             rows_after: BTreeMap::new(),
             data_size: None,
             prewarm: None,
+            cold: None,
             metric: RecordedMetric::Declared(TPS.clone()),
         },
         target: TargetRecord { version: "3".into(), ..TargetRecord::default() },

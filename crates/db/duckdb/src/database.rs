@@ -83,11 +83,12 @@ pub(crate) fn connect(library: &'static Library, target: &DuckdbTarget) -> Resul
     Ok(Shared { connection, _session: Counted(file) })
 }
 
-/// Closes the file of a target where it has no session.
-pub(crate) fn close_idle(target: &DuckdbTarget) {
-    if let Ok(file) = real(&target.path) {
-        open_files().retain(|entry| entry.sessions > 0 || entry.file != file);
-    }
+/// Closes the file of a target where it has no session; whether it is closed.
+pub(crate) fn close_idle(target: &DuckdbTarget) -> bool {
+    let Ok(file) = real(&target.path) else { return true };
+    let mut open = open_files();
+    open.retain(|entry| entry.sessions > 0 || entry.file != file);
+    open.iter().all(|entry| entry.file != file)
 }
 
 fn open_file(library: &'static Library, file: &Path, settings: &[(&'static str, String)]) -> Result<Database, String> {

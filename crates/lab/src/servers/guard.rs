@@ -23,7 +23,7 @@ use super::folder::{self, Folder, POLL};
 use super::order::{self, Charge};
 use super::program::{self, START_COMMAND};
 use super::running::{Pause, Running, log_of};
-use super::talk::{Ask, Config, Numbered, Order, Started, Told};
+use super::talk::{Ask, Numbered, Order, Restart, Started, Told};
 use super::{agent, host};
 use crate::doctor::{self, Seen};
 use crate::error::{ErrorKind, Failure, LabError};
@@ -154,7 +154,7 @@ pub(super) fn tell(number: u64, what: &Told) {
 }
 
 /// Makes the server and waits until it ends, or until perbuck has gone.
-fn hold(folder: &Folder, charge: &Charge, gone: &Receiver<Config>) -> Result<(), LabError> {
+fn hold(folder: &Folder, charge: &Charge, gone: &Receiver<Restart>) -> Result<(), LabError> {
     let path = folder.path();
     if let Some((user, group)) = charge.terms.user {
         let data = path.join("data");
@@ -177,9 +177,10 @@ fn hold(folder: &Folder, charge: &Charge, gone: &Receiver<Config>) -> Result<(),
         match running.pause()? {
             Pause::Goes => {}
             Pause::Gone => return Ok(()),
-            Pause::Restart(config) => {
+            Pause::Restart(Restart { config, cold }) => {
                 let mut recipe = charge.with_settings(config)?;
                 running.stop()?;
+                let page_cache_kept = if cold { emptied(path, charge)? } else { None };
                 for step in charge.kind.settings_steps(&mut recipe) {
                     if !take(path, charge, &step, gone)? {
                         return Ok(());
@@ -188,14 +189,25 @@ fn hold(folder: &Folder, charge: &Charge, gone: &Receiver<Config>) -> Result<(),
                 if !running.start(&recipe.stages)? {
                     return Ok(());
                 }
-                tell(0, &Told::Started(started(charge)));
+                tell(0, &Told::Started(Started { page_cache_kept, ..started(charge) }));
             }
         }
     }
 }
 
+/// Empties the caches of a server that is stopped: what it noted of its own memory goes, and the page cache; why that could not be dropped.
+fn emptied(folder: &Path, charge: &Charge) -> Result<Option<String>, LabError> {
+    if let Some(note) = charge.kind.pages_note().map(|note| folder.join(note)) {
+        match fs::remove_file(&note) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(LabError::of_file("remove", &note)(error)),
+            _ => {}
+        }
+    }
+    Ok(perbuck_observe::drop_page_cache(Path::new("/")).err())
+}
+
 /// Takes one step; not to its end where perbuck has gone before.
-fn take(folder: &Path, charge: &Charge, step: &Step, gone: &Receiver<Config>) -> Result<bool, LabError> {
+fn take(folder: &Path, charge: &Charge, step: &Step, gone: &Receiver<Restart>) -> Result<bool, LabError> {
     match step {
         Step::Write { file, text } => {
             let path = folder.join(file);
@@ -246,7 +258,7 @@ pub(super) fn start(
 }
 
 /// Waits for the end of a process; nothing where perbuck has gone before.
-fn ended(process: &mut Child, gone: &Receiver<Config>) -> io::Result<Option<ExitStatus>> {
+fn ended(process: &mut Child, gone: &Receiver<Restart>) -> io::Result<Option<ExitStatus>> {
     loop {
         if let Some(status) = process.try_wait()? {
             return Ok(Some(status));
@@ -257,9 +269,9 @@ fn ended(process: &mut Child, gone: &Receiver<Config>) -> io::Result<Option<Exit
     }
 }
 
-/// The settings with which perbuck wants the server started again. They end when perbuck has gone: with standard input, or with the
+/// How perbuck wants the server started again. That ends when perbuck has gone: with standard input, or with the
 /// silence of a connection that was cut off.
-fn gone(charge: &Charge, asks: Receiver<Asked>, limit: Duration) -> io::Result<Receiver<Config>> {
+fn gone(charge: &Charge, asks: Receiver<Asked>, limit: Duration) -> io::Result<Receiver<Restart>> {
     let (tell, told) = channel();
     let (folder, password, last) = (charge.folder.clone(), charge.order.password.clone(), last_process(charge));
     let server = folder.clone();
@@ -269,7 +281,7 @@ fn gone(charge: &Charge, asks: Receiver<Asked>, limit: Duration) -> io::Result<R
 }
 
 /// Answers what needs nothing of the processes, and passes on the rest.
-fn answer((asks, limit): (&Receiver<Asked>, Duration), restart: &Sender<Config>, doing: &dyn Fn() -> Told, folder: &Path) {
+fn answer((asks, limit): (&Receiver<Asked>, Duration), restart: &Sender<Restart>, doing: &dyn Fn() -> Told, folder: &Path) {
     let root = Path::new("/");
     let mut watch = MachineSampler::new();
     // What cannot be read is no word of perbuck, and the end as well.
@@ -287,8 +299,8 @@ fn answer((asks, limit): (&Receiver<Asked>, Duration), restart: &Sender<Config>,
                 tell(number, &Told::Watched(watch.record().map(Box::new)));
             }
             Ask::Doing => tell(number, &doing()),
-            Ask::Restart(config) => {
-                if restart.send(config).is_err() {
+            Ask::Restart(how) => {
+                if restart.send(how).is_err() {
                     return;
                 }
             }
@@ -309,6 +321,7 @@ fn started(charge: &Charge) -> Started {
         // Of one on its own machine perbuck asks the process itself.
         build: if charge.order.is_remote { perbuck_observe::build_of_file(&program) } else { Build::default() },
         program,
+        page_cache_kept: None,
     }
 }
 

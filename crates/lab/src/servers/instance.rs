@@ -14,7 +14,7 @@ use super::folder;
 use super::host::Host;
 use super::line::Line;
 use super::order::random_word;
-use super::talk::{Ask, Config, Order, Started, Told};
+use super::talk::{Ask, Order, Restart, Started, Told};
 use crate::error::LabError;
 use crate::process;
 use crate::sampler::ServerSeen;
@@ -120,10 +120,10 @@ impl Instance {
         Ok(instance)
     }
 
-    /// Has the server started again with other settings, on its data; the guard tells when it has.
-    pub(super) fn restart(&mut self, config: Config) -> Result<(), LabError> {
+    /// Has the server started again, on its data; the guard tells when it has.
+    pub(super) fn restart(&mut self, restart: Restart) -> Result<(), LabError> {
         self.started = None;
-        self.send(&Ask::Restart(config))
+        self.send(&Ask::Restart(restart))
     }
 
     fn send(&self, ask: &Ask) -> Result<(), LabError> {

@@ -24,7 +24,7 @@ use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use perbuck_core::run_record::Observed;
+use perbuck_core::run_record::{Cooled, Observed, Restarted};
 use perbuck_core::study::{Contender, ServerSpec, Study, Tuning, WorkloadSpec};
 use perbuck_database::registry::AnyTarget;
 use perbuck_database::secret::Secret;
@@ -40,7 +40,7 @@ use crate::tuning;
 use host::{Address, Host};
 use instance::Instance;
 use line::Line;
-use talk::{Ask, Order, Told};
+use talk::{Ask, Order, Restart, Started, Told};
 
 pub(crate) use agent::RemoteAgent;
 pub use guard::guard_if_asked;
@@ -70,6 +70,18 @@ struct Running {
     tuning: Option<Tuning>,
     /// The settings that it runs with.
     config: BTreeMap<String, String>,
+}
+
+impl Running {
+    /// Has its server started again, and waits until it lets perbuck in.
+    fn restart(&mut self, restart: Restart, registry: Registry, stop: &StopToken) -> Result<Started, LabError> {
+        self.config.clone_from(&restart.config);
+        let Self { who, instance, target, password, .. } = self;
+        instance.restart(restart)?;
+        let started = ready::started(who, instance, stop)?;
+        ready::wait(who, instance, (&**target, password), registry, stop)?;
+        Ok(started)
+    }
 }
 
 impl Servers {
@@ -105,12 +117,23 @@ impl Servers {
             running.who,
             study.server_state(workload)
         ));
-        running.instance.restart(spec.config())?;
-        running.config = spec.config();
-        let Running { who, instance, target, password, .. } = running;
-        ready::started(who, instance, stop)?;
-        ready::wait(who, instance, (&**target, password), registry, stop)?;
+        running.restart(Restart { config: spec.config(), cold: false }, registry, stop)?;
         Ok(true)
+    }
+
+    /// Lets the server of a contender end and start with cold caches; `None` where perbuck holds none.
+    pub(crate) fn cool(
+        &mut self,
+        registry: Registry,
+        contender: usize,
+        stop: &StopToken,
+        progress: &mut dyn Progress,
+    ) -> Result<Option<Cooled>, LabError> {
+        let Some(Some(running)) = self.0.get_mut(contender) else { return Ok(None) };
+        progress.passing(&format!("{}: starting its server again with cold caches", running.who));
+        let restart = Restart { config: running.config.clone(), cold: true };
+        let Started { page_cache_kept, .. } = running.restart(restart, registry, stop)?;
+        Ok(Some(Cooled { restarted: Restarted::Server, page_cache_kept }))
     }
 
     /// The address and the password of a contender's private server.

@@ -15,7 +15,7 @@ use perbuck_deploy::local::Process;
 use super::folder::POLL;
 use super::guard::{last_words, say, start, tell};
 use super::order::Charge;
-use super::talk::{Config, Told};
+use super::talk::{Restart, Told};
 use crate::error::{ErrorKind, LabError};
 
 /// How long a process may take until others can use it.
@@ -29,7 +29,7 @@ pub(super) struct Running<'a> {
     pub(super) folder: &'a Path,
     pub(super) charge: &'a Charge,
     /// Tells that perbuck has gone.
-    pub(super) gone: &'a Receiver<Config>,
+    pub(super) gone: &'a Receiver<Restart>,
     pub(super) processes: Vec<(String, Child)>,
 }
 
@@ -39,8 +39,8 @@ pub(super) enum Pause {
     Goes,
     /// perbuck has gone.
     Gone,
-    /// perbuck wants them with other settings.
-    Restart(Config),
+    /// perbuck wants them started again.
+    Restart(Restart),
 }
 
 impl Running<'_> {

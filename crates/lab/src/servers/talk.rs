@@ -44,6 +44,14 @@ pub(super) struct Order {
     pub(super) password: String,
 }
 
+/// How a server is started again, on the same data.
+#[derive(Serialize, Deserialize)]
+pub(super) struct Restart {
+    pub(super) config: Config,
+    /// Whether caches are emptied while it is stopped.
+    pub(super) cold: bool,
+}
+
 /// A line: a number, and what is said. An answer has the number of its question, so that a late one is taken for no other. What comes by
 /// itself has zero.
 pub(super) type Numbered<T> = (u64, T);
@@ -57,8 +65,8 @@ pub(super) enum Ask {
     Clean(Order),
     /// To make and hold this server; answered by [`Told::Started`] or [`Told::Failed`].
     Start(Order),
-    /// To start it again with these settings, on the same data; answered likewise.
-    Restart(Config),
+    /// To start it again; answered likewise.
+    Restart(Restart),
     /// To run an agent with this token; answered by [`Told::Serves`].
     Serve(String),
     /// What its server's processes have used; answered by [`Told::Seen`].
@@ -136,6 +144,8 @@ pub(super) struct Started {
     /// Its program.
     pub(super) program: PathBuf,
     pub(super) build: Build,
+    /// Why the page cache could not be dropped before, where it was to be.
+    pub(super) page_cache_kept: Option<String>,
 }
 
 /// What is known of a server before it is there.

@@ -56,6 +56,8 @@ pub trait Trials {
     /// # Errors
     /// What the database says, or that the user stops.
     fn explain(&self, doing: &str, sql: &str, limit: Duration) -> Result<String, DriverError>;
+    /// Closes what a database within this process keeps open between trials; whether nothing of it is open.
+    fn close_files(&self) -> bool;
     /// What an auditor looks at in a measured window.
     fn audit(&self, measured: &Measured) -> Result<Vec<AuditValue>, LabError>;
 }
@@ -122,6 +124,10 @@ impl<D: Driver, W: Workload, T: Dataset> Trials for Joined<D, W, T> {
             connection.close().await;
             Ok(lines.into_iter().map(|cells| cells.join("\t")).collect::<Vec<_>>().join("\n"))
         })
+    }
+
+    fn close_files(&self) -> bool {
+        self.sessions.driver.close_files()
     }
 
     fn audit(&self, measured: &Measured) -> Result<Vec<AuditValue>, LabError> {
