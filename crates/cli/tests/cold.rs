@@ -73,6 +73,8 @@ fn a_private_server_is_another_process_in_each_trial_and_reads_its_data_from_dis
     desk.good(&["report", "results/s"]);
     let page = desk.read("results/s/report.md");
     assert!(page.contains("Caches before each trial: cold: server restarted") && page.contains("Caches are made cold"), "{page}");
+    // Both databases gave the same answers.
+    assert!(!page.contains("answers of "), "{page}");
     desk.good(&["verify", "results/s"]);
 
     // Without it one server runs all trials, and has the data in memory.

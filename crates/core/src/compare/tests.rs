@@ -17,6 +17,7 @@ use crate::stats::{self, Interval, Ratio};
 use crate::study::{Decision, Rounding, Summary};
 use crate::units::{MicroUsd, Seed};
 
+mod answers;
 mod builds;
 mod composite;
 mod deployed;
