@@ -55,9 +55,12 @@ fn a_private_server_is_another_process_in_each_trial_and_reads_its_data_from_dis
     fs::create_dir(&folder).unwrap();
     let one = |name: &str, kind: &str, config: &str| {
         let folder = folder.display();
-        format!("[[contender]]\nname = \"{name}\"\nserver = {{ folder = \"{folder}\", kind = \"{kind}\", config = {{ {config} }} }}\n")
+        format!(
+            "[[contender]]\nname = \"{name}\"\nserver = {{ folder = \"{folder}\", kind = \"{kind}\", config = {{ {config} }} }}\n"
+        )
     };
-    let contenders = one("a", "mariadb", "innodb_buffer_pool_size = \"256M\"") + &one("b", "postgres", "shared_buffers = \"256MB\"");
+    let contenders =
+        one("a", "mariadb", "innodb_buffer_pool_size = \"256M\"") + &one("b", "postgres", "shared_buffers = \"256MB\"");
     desk.write("s.toml", &study(&contenders, "caches = \"cold\"\n"));
     let (ran, servers) = watched(&desk, "s.toml");
     assert!(ran.code == Some(0) && ran.err.contains("a, w: before each trial cold: server restarted"), "{ran:#?}");

@@ -18,9 +18,9 @@ use perbuck_core::run_record::{
     AgentRecord, BootTime, Build, CacheFacts, CgroupFacts, Cooled, CpuFacts, DataSize, Deployed, DeployedNode, DeployedPod,
     DeployedVolume, DiskFacts, Distance, ErrorRecord, Flag, Gap, Health, HistogramRecord, HostRecord, Interval, KernelFacts,
     LimitFacts, LoadRecord, MachineFacts, MachineSamples, Measured, MemoryFacts, NetworkFacts, NetworkRecord, NumaNode, Observed,
-    Percents, PlanFile, Plans, PlatformFacts, Prewarmed, ProcessorTime, RECORD_SCHEMA, Restarted, RunRecord, Series, ServerMachine,
-    ServerMetrics, ServerSeries, ServerWork, StatementCounts, TargetRecord, TransactionRecord, TunedSetting, Values, WindowEdges,
-    WorkloadRecord,
+    Percents, PlanFile, Plans, PlatformFacts, Prewarmed, ProcessorTime, RECORD_SCHEMA, Restarted, RunRecord, Series,
+    ServerMachine, ServerMetrics, ServerSeries, ServerWork, StatementCounts, TargetRecord, TransactionRecord, TunedSetting,
+    Values, WindowEdges, WorkloadRecord,
 };
 use perbuck_core::units::Seed;
 use schemars::{JsonSchema, schema_for};

@@ -151,7 +151,19 @@ impl<'a> Session<'a> {
         })?;
         let (plan, metric) = (&self.inputs.plans[stage % study.workloads.len()], study.metric_of(&key.workload).clone());
         let stage = &stages[stage];
-        Ok(Task { key, spec, position, stage, parameters: plan.parameters(), metric, data, rows_before, data_size, prewarm, cold })
+        Ok(Task {
+            key,
+            spec,
+            position,
+            stage,
+            parameters: plan.parameters(),
+            metric,
+            data,
+            rows_before,
+            data_size,
+            prewarm,
+            cold,
+        })
     }
 
     /// What the data of a stage take; the servers are asked once, and after each load.
@@ -166,12 +178,7 @@ impl<'a> Session<'a> {
     }
 
     /// Makes the caches of a stage cold, where the study asks for it.
-    fn cool(
-        &mut self,
-        stage: usize,
-        workload: &WorkloadSpec,
-        progress: &mut dyn Progress,
-    ) -> Result<Option<Cooled>, LabError> {
+    fn cool(&mut self, stage: usize, workload: &WorkloadSpec, progress: &mut dyn Progress) -> Result<Option<Cooled>, LabError> {
         let study = &self.inputs.study;
         if !study.sweep_of(&workload.name).cold {
             return Ok(None);

@@ -9,8 +9,8 @@ use perbuck_core::load_model::LoadModel;
 use perbuck_core::metric::{Metric, RecordedMetric};
 use perbuck_core::plan::{self, TrialKey};
 use perbuck_core::run_record::{
-    AgentRecord, BootTime, Cooled, DataSize, Flag, Health, HistogramRecord, HostRecord, Interval, LoadRecord, Prewarmed, RECORD_SCHEMA,
-    RunRecord, TargetRecord, WorkloadRecord,
+    AgentRecord, BootTime, Cooled, DataSize, Flag, Health, HistogramRecord, HostRecord, Interval, LoadRecord, Prewarmed,
+    RECORD_SCHEMA, RunRecord, TargetRecord, WorkloadRecord,
 };
 use perbuck_core::study::Study;
 use perbuck_core::units::total;

@@ -34,7 +34,8 @@ pub(super) fn remarks(study: &Study, records: &[RunRecord]) -> Vec<Remark> {
             let kinds = (kind.answers)(&first.workload.parameters).iter().map(|kind| &**kind);
             let unlike: Vec<&str> = kinds.filter(|kind| differ(first, other, kind)).collect();
             if !unlike.is_empty() {
-                let all = found.entry((workload.as_str(), first.key.contender.as_str(), other.key.contender.as_str())).or_default();
+                let all =
+                    found.entry((workload.as_str(), first.key.contender.as_str(), other.key.contender.as_str())).or_default();
                 all.trials.insert(other.key.trial);
                 all.kinds.extend(unlike);
                 all.paths.push(other.key.path());

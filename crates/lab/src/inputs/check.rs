@@ -257,7 +257,10 @@ impl Check<'_> {
             return;
         }
         let who = format!("contender `{}`", contender.name);
-        let lost = contender.server.as_ref().filter(|spec| Kind::named(&spec.kind.value).is_some_and(|kind| !kind.keeps_data(&spec.parts())));
+        let lost = contender
+            .server
+            .as_ref()
+            .filter(|spec| Kind::named(&spec.kind.value).is_some_and(|kind| !kind.keeps_data(&spec.parts())));
         if let Some(spec) = lost {
             let message = format!("{who}: this server would lose its data when it is restarted for `caches = \"cold\"`");
             self.problem(spec.kind.line, message, "give it stores of its own, or leave `caches` out");

@@ -57,7 +57,8 @@ const READ: [&str; 2] = ["server_pages_read", "server_bytes_read"];
 /// What the servers read from disk in the trials of each point, and what was done to their caches before; nothing where no server counts it
 /// and no study asks for it.
 pub(super) fn reads(all: &Context<'_>) -> Option<Block> {
-    let heads = format!("Workload | {} | Contender | Caches before | #Pages read | #Bytes read | Reads from disk", all.words().head);
+    let heads =
+        format!("Workload | {} | Contender | Caches before | #Pages read | #Bytes read | Reads from disk", all.words().head);
     let title =
         "Reads from disk, or from the cache of the operating system, from before the warm-up to after the end of each trial";
     let mut table = Table::new(title, &heads);

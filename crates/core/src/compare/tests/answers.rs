@@ -17,7 +17,8 @@ static QUERIES: WorkloadKind = WorkloadKind {
 fn answered() -> Vec<RunRecord> {
     let mut records = records();
     for r in &mut records {
-        let facts = BTreeMap::from([("digest_1".to_owned(), 7), ("digest_2".to_owned(), u64::from(r.key.trial)), ("rows".to_owned(), 1)]);
+        let facts =
+            BTreeMap::from([("digest_1".to_owned(), 7), ("digest_2".to_owned(), u64::from(r.key.trial)), ("rows".to_owned(), 1)]);
         let mixed = r.measured.transactions["mixed"].clone();
         for kind in ["q1", "q2", "q3"] {
             let of = TransactionRecord { committed: 2, failed: 0, facts: facts.clone(), ..mixed.clone() };

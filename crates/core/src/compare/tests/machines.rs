@@ -204,7 +204,8 @@ fn unlike_caches_of_one_workload_are_remarked() {
     assert_eq!(said(&records), []);
     let last = records.len() - 1;
     records[last].workload.cold = cold(Some("perbuck is not root"));
-    let text = "trials of one workload began with unlike caches: some cold, these cold but for the page cache of the operating system";
+    let text =
+        "trials of one workload began with unlike caches: some cold, these cold but for the page cache of the operating system";
     assert_eq!(said(&records), [(text.to_owned(), 1)]);
     records[last].workload.cold = None;
     assert_eq!(said(&records), [("trials of one workload began with unlike caches: some cold, these kept".to_owned(), 1)]);
