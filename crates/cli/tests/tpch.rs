@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 use common::maria::{Maria, study};
 use common::postgres::Postgres;
-use common::{Desk, Ended};
+use common::{Desk, Ended, server};
 use perbuck_core::run_record::{Flag, RunRecord};
 
 const SMALL: &str = "kind = \"tpch\"\nscale = 0.01";
@@ -122,6 +122,36 @@ fn sqlite_gives_right_answers_in_both_tests_and_wrong_ones_are_failed_queries() 
     assert!(failed > 2 && last.measured.transactions["power Q1"].failed == 1, "{failed}");
     let Some(Flag::NoValue { why }) = last.flags.iter().find(|f| matches!(f, Flag::NoValue { .. })) else { panic!("{last:#?}") };
     assert!(why.contains("power Q1: 1 failed") && last.metric(last.workload.metric.metric()) == 0.0, "{why}");
+}
+
+/// A study of two databases, whose values are drawn, so that no right answer is known.
+fn of_two(name: &str) -> String {
+    let two = "[[contender]]\nname = \"n\"\ntarget = \"duckdb:n.duckdb\"\n[[workload]]";
+    let workload = format!("{SMALL}\nrefresh = false");
+    let text = study("sqlite:h.db", &workload, "streams = [2]\ntrials = 1").replace("[[workload]]", two);
+    text.replace("name = \"s\"", &format!("name = \"{name}\""))
+}
+
+#[test]
+fn two_databases_give_the_same_answers_and_the_queries_that_differ_are_named() {
+    server("PERBUCK_DUCKDB_LIBRARY");
+    let desk = Desk::new();
+    desk.write("same.toml", &of_two("same"));
+    let ran = desk.good(&["run", "same.toml"]);
+    assert!(!ran.out.contains("answers of"), "{ran:#?}");
+    let digests = desk.records("results/same").iter().map(|r| facts(r, "digest_1")).collect::<Vec<_>>();
+    assert!(digests[0].len() == 44 && digests[0] == digests[1], "{digests:?}");
+    // One price of each order is another one.
+    sqlite(&desk, "UPDATE lineitem SET l_extendedprice = l_extendedprice + 100 WHERE l_linenumber = 1");
+    desk.write("other.toml", &of_two("other"));
+    let ran = desk.perbuck(&["run", "other.toml"]);
+    let compared = desk.perbuck(&["compare", "results/other"]);
+    let said = "answers of m and n to the same queries differ in trial 1: ";
+    assert!(compared.out.contains(said) && compared.out.contains("and "), "{ran:#?} {compared:#?}");
+    let json = desk.perbuck(&["compare", "results/other", "--json"]);
+    assert!(json.out.contains(said), "{json:#?}");
+    desk.perbuck(&["report", "results/other"]);
+    assert!(desk.read("results/other/report.md").contains(said));
 }
 
 #[test]

@@ -3,6 +3,7 @@
 //! From trials to points ([`points`]), from points to the values and ratios of a workload ([`workload`]), from workloads to one
 //! answer ([`overall`]). What a ratio and its interval are is in [`crate::stats`]; what follows from them in [`judge`].
 
+mod answers;
 mod beside;
 mod builds;
 mod claims;
@@ -92,6 +93,7 @@ pub fn compare(study: &Study, records: &[RunRecord], bills: &[Bill], insist: &[S
     }
     let mut remarks = machines::remarks(study, records);
     remarks.extend(builds::remarks(study, records));
+    remarks.extend(answers::remarks(study, records));
     remarks.extend(refusals::remarks(records));
     remarks.extend(looks.remark(records));
     remarks.extend(refusals::incomplete_blocks(study, records, layout.design));

@@ -207,8 +207,11 @@ impl Study {
         let levels = self.factors.iter().flat_map(|factor| &factor.levels);
         let levels: String = levels.map(|level| format!(" level {} {:?}", level.identity(), level.workers)).collect();
         let own: String = self.workloads.iter().filter_map(own).collect();
-        let reads = |w: &WorkloadSpec| Some(format!(" {} prewarm {}", w.name, self.sweep_of(&w.name).prewarm?.word()));
-        let prewarm: String = self.workloads.iter().filter_map(reads).collect();
+        let caches = |w: &WorkloadSpec| match self.sweep_of(&w.name) {
+            Sweep { cold: true, .. } => Some(format!(" {} cold", w.name)),
+            sweep => Some(format!(" {} prewarm {}", w.name, sweep.prewarm?.word())),
+        };
+        let caches: String = self.workloads.iter().filter_map(caches).collect();
         let workloads: Vec<_> =
             self.workloads.iter().map(|w| (&w.name, &w.kind.value, &w.database, w.reset, parameters(w))).collect();
         let s = &self.sweep;
@@ -221,7 +224,7 @@ impl Study {
         let order = if s.one_by_one { " one by one" } else { "" };
         let client = if self.client.stands == Stands::Beside { " client beside" } else { "" };
         fingerprint(&format!(
-            "{contenders:?} {workloads:?} {sweep:?}{open}{events}{servers}{deployed}{changed}{pause}{own}{levels}{prewarm}{client}{order} {}",
+            "{contenders:?} {workloads:?} {sweep:?}{open}{events}{servers}{deployed}{changed}{pause}{own}{levels}{caches}{client}{order} {}",
             self.seed.0
         ))
     }

@@ -54,7 +54,7 @@ pub use observed::{Observed, arch};
 pub use plans::{PLANS_SCHEMA, PlanFile, PlanShape, PlanText, Plans};
 pub use processors::{MachineSamples, Percents, ProcessorTime, SERVERS, ServerMachine};
 pub use series::{Series, Values};
-pub use storage::{DataSize, Prewarmed};
+pub use storage::{Cooled, DataSize, Prewarmed, Restarted};
 pub use tuned::TunedSetting;
 pub use void::{Void, VoidReason};
 pub use work::ServerWork;
@@ -187,6 +187,9 @@ pub struct WorkloadRecord {
     /// How its data were read into the servers' memory; absent where the study does not ask for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prewarm: Option<Prewarmed>,
+    /// How its caches were made cold before this trial; absent where the study does not ask for it, and in records of older versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cold: Option<Cooled>,
     /// The value that is compared.
     pub metric: RecordedMetric,
 }

@@ -1,5 +1,6 @@
 //! What a kind of workload declares about itself. Study reader, audit, comparison and report ask it, and know no benchmark.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use crate::metric::{Counted, Metric, QPS, RELATIVE, TPS};
@@ -7,6 +8,9 @@ use crate::study::{Located, Scalar};
 
 /// How long transactions in flight at the end of a trial are waited for, in seconds, where none may last longer.
 pub const DRAIN_S: u32 = 10;
+
+/// The names of facts that are parts of a digest of an answer start so.
+pub const DIGEST: &str = "digest_";
 
 /// The kinds of workload that a program has.
 pub type Kinds = [&'static WorkloadKind];
@@ -48,6 +52,9 @@ pub struct WorkloadKind {
     pub long: fn(&Parameters) -> bool,
     /// Seconds that what is in flight at the end of a trial is waited for, with these parameters: a server goes on with a query that is given up.
     pub drain_s: fn(&Parameters) -> u32,
+    /// The kinds of transaction whose answers follow from the data and the seed, with these parameters: two contenders must give the same ones. Their
+    /// facts hold digests of them, see [`DIGEST`].
+    pub answers: fn(&BTreeMap<String, String>) -> &'static [Cow<'static, str>],
     /// What two loads at once do to each other, where its trials have two.
     pub interference: Option<&'static Interference>,
     /// What a report must say wherever it shows this workload.
@@ -159,6 +166,7 @@ impl WorkloadKind {
             streams: |_| None,
             long: |_| false,
             drain_s: |_| DRAIN_S,
+            answers: |_| &[],
             interference: None,
             disclosure: |_| None,
         }
@@ -191,8 +199,6 @@ pub fn metrics(kinds: &Kinds, first: Option<&'static WorkloadKind>) -> Vec<&'sta
 
 #[cfg(test)]
 pub(crate) mod tests {
-    use std::borrow::Cow;
-
     use super::*;
     use crate::metric::Period;
 

@@ -15,12 +15,12 @@ use perbuck_core::histogram::Histogram;
 use perbuck_core::metric::{Counted, Metric, Period, RecordedMetric};
 use perbuck_core::plan::TrialKey;
 use perbuck_core::run_record::{
-    AgentRecord, BootTime, Build, CacheFacts, CgroupFacts, CpuFacts, DataSize, Deployed, DeployedNode, DeployedPod,
+    AgentRecord, BootTime, Build, CacheFacts, CgroupFacts, Cooled, CpuFacts, DataSize, Deployed, DeployedNode, DeployedPod,
     DeployedVolume, DiskFacts, Distance, ErrorRecord, Flag, Gap, Health, HistogramRecord, HostRecord, Interval, KernelFacts,
     LimitFacts, LoadRecord, MachineFacts, MachineSamples, Measured, MemoryFacts, NetworkFacts, NetworkRecord, NumaNode, Observed,
-    Percents, PlanFile, Plans, PlatformFacts, Prewarmed, ProcessorTime, RECORD_SCHEMA, RunRecord, Series, ServerMachine,
-    ServerMetrics, ServerSeries, ServerWork, StatementCounts, TargetRecord, TransactionRecord, TunedSetting, Values, WindowEdges,
-    WorkloadRecord,
+    Percents, PlanFile, Plans, PlatformFacts, Prewarmed, ProcessorTime, RECORD_SCHEMA, Restarted, RunRecord, Series,
+    ServerMachine, ServerMetrics, ServerSeries, ServerWork, StatementCounts, TargetRecord, TransactionRecord, TunedSetting,
+    Values, WindowEdges, WorkloadRecord,
 };
 use perbuck_core::units::Seed;
 use schemars::{JsonSchema, schema_for};
@@ -263,6 +263,7 @@ fn example_workload() -> WorkloadRecord {
             pages_read: Some(0),
             bytes_read: Some(0),
         }),
+        cold: Some(Cooled { restarted: Restarted::Server, page_cache_kept: Some("perbuck is not root".into()) }),
         metric: RecordedMetric::Declared(new_orders_per_minute()),
     }
 }

@@ -291,6 +291,16 @@ impl Kind {
         !(self == Self::Tidb && parts.is_empty())
     }
 
+    /// The file in its folder to which it writes, when it ends, which pages it had in memory, to read them at its next start.
+    pub fn pages_note(self) -> Option<&'static str> {
+        match self {
+            Self::Mariadb | Self::Mysql => Some("data/ib_buffer_pool"),
+            // Only with pg_prewarm among its libraries.
+            Self::Postgres => Some("data/autoprewarm.blocks"),
+            Self::Tidb | Self::Tikv => None,
+        }
+    }
+
     /// The steps of a recipe that write its settings, which a start with other settings takes again.
     pub fn settings_steps(self, recipe: &mut Recipe) -> Vec<Step> {
         match self {

@@ -185,6 +185,7 @@ impl Run<'_> {
             rows_before: None,
             data_size: None,
             prewarm: None,
+            cold: None,
         };
         let context = Context { study: &study, fingerprint: &fingerprint, host: &host, fleet: fleet.as_ref(), deployment: None };
         let (mut live, began) = (Live { printer, out, shown: Ok(()), stop: stop.clone() }, Instant::now());

@@ -323,6 +323,7 @@ fn check_with(
     study.contenders.iter().for_each(|c| check.private_server(c));
     study.contenders.iter().for_each(|c| check.changes(c));
     study.contenders.iter().for_each(|c| check.transactions(&study, c));
+    study.contenders.iter().for_each(|c| check.cold(&study, c));
     if study.published.is_none() && !study.imported {
         share::share_data(&mut study, registry);
     }

@@ -16,6 +16,7 @@
 
 pub mod capacity;
 pub mod ceiling;
+mod cold;
 mod counters;
 pub mod csv;
 pub mod data;

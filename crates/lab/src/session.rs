@@ -4,13 +4,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use perbuck_core::plan::TrialKey;
-use perbuck_core::run_record::{DataSize, Prewarmed, VoidReason};
-use perbuck_core::study::Reset;
+use perbuck_core::run_record::{Cooled, DataSize, Prewarmed, VoidReason};
+use perbuck_core::study::{Reset, WorkloadSpec};
 use perbuck_load::observer::Observer;
 use perbuck_load::stop::StopToken;
 use perbuck_load::trial::TrialSpec;
 use perbuck_load::watch::Finishing;
 
+use crate::cold;
 use crate::data::{DataState, FRESH};
 use crate::distance::all_near_enough;
 use crate::error::LabError;
@@ -84,6 +85,8 @@ pub(crate) struct Session<'a> {
     sizes: BTreeMap<usize, Option<DataSize>>,
     /// Stages whose data were read into memory since their servers were started and their data loaded.
     prewarmed: BTreeMap<usize, Prewarmed>,
+    /// How the caches of each contender were made cold last, by its position.
+    cooled: BTreeMap<usize, Cooled>,
     /// The state of the servers of each contender, by its position: with another configuration they hold something else in memory.
     states: BTreeMap<usize, String>,
 }
@@ -109,8 +112,8 @@ impl<'a> Session<'a> {
             stage.has_transactions(&facts)?;
         }
         let globals = Globals::start(&inputs.study, stages, root, stop, progress)?;
-        let (copies, rows, sizes, prewarmed, states) = Default::default();
-        Ok(Self { inputs, context, stages, stop, globals, leases, servers, copies, rows, sizes, prewarmed, states })
+        let (copies, rows, sizes, prewarmed, cooled, states) = Default::default();
+        Ok(Self { inputs, context, stages, stop, globals, leases, servers, copies, rows, sizes, prewarmed, cooled, states })
     }
 
     /// Restores the settings, whatever the work came to; its failure counts before one of this.
@@ -172,6 +175,8 @@ impl<'a> Session<'a> {
         self.has_all_rows(stage, &rows, readied)?;
         let (rows_before, data) = (Some(rows), readied.word());
         let data_size = self.size(stage, readied.is_new())?;
+        // Nothing reads the data between this and the trial.
+        let cold = self.cool(stage, workload, progress)?;
         let state = study.state_name(&key.contender, workload);
         if let Some(line) = self.globals.hold(&state)? {
             progress.line(&line);
@@ -187,7 +192,19 @@ impl<'a> Session<'a> {
         })?;
         let (plan, metric) = (&self.inputs.plans[stage % study.workloads.len()], study.metric_of(&key.workload).clone());
         let stage = &stages[stage];
-        Ok(Task { key, spec, position, stage, parameters: plan.parameters(), metric, data, rows_before, data_size, prewarm })
+        Ok(Task {
+            key,
+            spec,
+            position,
+            stage,
+            parameters: plan.parameters(),
+            metric,
+            data,
+            rows_before,
+            data_size,
+            prewarm,
+            cold,
+        })
     }
 
     /// What the data of a stage take; the servers are asked once, and after each load.
@@ -199,6 +216,35 @@ impl<'a> Session<'a> {
         let told = Some(server.data_size(tables)?).filter(|size| *size != DataSize::default());
         self.sizes.insert(stage, told);
         Ok(told)
+    }
+
+    /// Makes the caches of a stage cold, where the study asks for it.
+    fn cool(&mut self, stage: usize, workload: &WorkloadSpec, progress: &mut dyn Progress) -> Result<Option<Cooled>, LabError> {
+        let study = &self.inputs.study;
+        if !study.sweep_of(&workload.name).cold {
+            return Ok(None);
+        }
+        // A server that is started again has its own settings, and this machine keeps no page of any server.
+        let contender = stage / study.workloads.len();
+        self.globals.release(&study.contenders[contender].name)?;
+        self.prewarmed.clear();
+        let at = &self.stages[stage];
+        let done = match self.servers.cool(self.inputs.registry, contender, self.stop, progress)? {
+            Some(done) => {
+                rest::wait(at, self.stop, &mut Details(progress))?;
+                done
+            }
+            None => cold::close(at)?,
+        };
+        if self.cooled.insert(contender, done.clone()).as_ref() != Some(&done) {
+            let text = format!("{}: before each trial {}", at.title, done.text());
+            if done.page_cache_kept.is_some() {
+                progress.alert(&text);
+            } else {
+                progress.line(&text);
+            }
+        }
+        Ok(Some(done))
     }
 
     /// Reads the data of a stage into memory, unless that was done and nothing has happened to them since.

@@ -31,13 +31,13 @@ use crate::registry;
 use crate::servers::Holder;
 
 mod build;
-mod copies;
+mod files;
 mod host_check;
 mod sessions;
 mod trials;
 
 pub(crate) use build::{build, no_target, no_target_help, passwords, stages_of};
-pub use copies::Copies;
+pub use files::Files;
 pub use host_check::{DataNeed, HostCheck};
 pub use sessions::GOES_ON;
 use sessions::Sessions;
@@ -147,7 +147,7 @@ impl Stage {
 }
 
 /// The servers of a contender, outside of trials.
-pub trait Server: HostCheck + Copies + Send + Sync {
+pub trait Server: HostCheck + Files + Send + Sync {
     /// Opens a connection and closes it.
     fn reach(&self) -> Result<(), DriverError>;
     /// The servers that connections are spread over, as `host:port`; empty where there is nothing to choose from.

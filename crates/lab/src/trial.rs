@@ -9,8 +9,8 @@ use perbuck_core::load_model::LoadModel;
 use perbuck_core::metric::{Metric, RecordedMetric};
 use perbuck_core::plan::{self, TrialKey};
 use perbuck_core::run_record::{
-    AgentRecord, BootTime, DataSize, Flag, Health, HistogramRecord, HostRecord, Interval, LoadRecord, Prewarmed, RECORD_SCHEMA,
-    RunRecord, TargetRecord, WorkloadRecord,
+    AgentRecord, BootTime, Cooled, DataSize, Flag, Health, HistogramRecord, HostRecord, Interval, LoadRecord, Prewarmed,
+    RECORD_SCHEMA, RunRecord, TargetRecord, WorkloadRecord,
 };
 use perbuck_core::study::Study;
 use perbuck_core::units::total;
@@ -75,6 +75,8 @@ pub struct Task<'a> {
     pub data_size: Option<DataSize>,
     /// How its data were read into the servers' memory, where the study asks for it.
     pub prewarm: Option<Prewarmed>,
+    /// How its caches were made cold, where the study asks for it.
+    pub cold: Option<Cooled>,
 }
 
 /// What a trial showed that its record does not hold.
@@ -386,6 +388,7 @@ fn workload_record(context: &Context<'_>, task: Task<'_>, rows_after: BTreeMap<S
         rows_after,
         data_size: task.data_size,
         prewarm: task.prewarm,
+        cold: task.cold,
         metric: RecordedMetric::Declared(task.metric),
     }
 }

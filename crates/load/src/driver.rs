@@ -117,6 +117,12 @@ pub trait Driver: Send + Sync + 'static {
         false
     }
 
+    /// Closes what a database within this process keeps open between sessions, so that the next one reads its file again; whether
+    /// nothing of it is open.
+    fn close_files(&self) -> bool {
+        true
+    }
+
     /// How many sessions may load data at the same time.
     fn load_sessions(&self) -> u32 {
         u32::MAX

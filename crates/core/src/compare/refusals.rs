@@ -67,6 +67,9 @@ pub(super) fn remarks(records: &[RunRecord]) -> Vec<Remark> {
             let text = format!("not all contenders were driven by the same client: {what} differs");
             grouped.entry((text, None)).or_default().push(record);
         }
+        if let Some(text) = first.and_then(|first| unlike_caches(first, record)) {
+            grouped.entry((text, None)).or_default().push(record);
+        }
     }
     let remark = |((text, flag), trials): ((String, Option<String>), Vec<&RunRecord>)| {
         let (count, example) = (trials.len(), trials[0].key.path());
@@ -112,6 +115,17 @@ fn unlike_clients(a: &RunRecord, b: &RunRecord) -> Vec<&'static str> {
         (unlike_distances(a, b), "the distance to the server, by the round trip of a packet,"),
     ];
     checks.into_iter().filter(|(differs, _)| *differs).map(|(_, what)| what).collect()
+}
+
+/// How cold the caches were in which two trials of a workload began, where that is not alike.
+fn unlike_caches(a: &RunRecord, b: &RunRecord) -> Option<String> {
+    let caches = |r: &RunRecord| match &r.workload.cold {
+        None => "kept",
+        Some(cold) if cold.page_cache_kept.is_none() => "cold",
+        Some(_) => "cold but for the page cache of the operating system",
+    };
+    let (a, b) = (caches(a), caches(b));
+    (a != b).then(|| format!("trials of one workload began with unlike caches: some {a}, these {b}"))
 }
 
 /// A fact of all machines that applied the load, whichever of them is which agent.

@@ -17,6 +17,7 @@ use crate::stats::{self, Interval, Ratio};
 use crate::study::{Decision, Rounding, Summary};
 use crate::units::{MicroUsd, Seed};
 
+mod answers;
 mod builds;
 mod composite;
 mod deployed;
@@ -72,6 +73,7 @@ pub(super) fn record(contender: &str, connections: u32, trial: u32, committed: u
             rows_after: BTreeMap::new(),
             data_size: None,
             prewarm: None,
+            cold: None,
             metric: RecordedMetric::Declared(TPS.clone()),
         },
         target: TargetRecord { version: "3".into(), ..TargetRecord::default() },

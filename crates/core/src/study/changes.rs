@@ -112,6 +112,7 @@ fn of_workload((workload, whole): (&WorkloadSpec, &Sweep), put: &mut dyn FnMut(&
         own(name, Some(value.value.to_string()));
     }
     own("prewarm", workload.sweep.as_ref().unwrap_or(whole).prewarm.map(|what| what.word().to_owned()));
+    own("caches", workload.sweep.as_ref().unwrap_or(whole).cold.then(|| "cold".to_owned()));
     let Some(sweep) = &workload.sweep else { return };
     own("warmup", (sweep.warmup_ns != whole.warmup_ns).then(|| duration_text(sweep.warmup_ns)));
     own("duration", (sweep.duration_ns != whole.duration_ns).then(|| duration_text(sweep.duration_ns)));
@@ -143,6 +144,7 @@ mod tests {
             ("duration = \"10s\"", "duration = \"10s\"\ncontenders = \"one-by-one\"", "sweep.contenders: none → one-by-one"),
             ("duration = \"10s\"", "duration = \"10s\"\nprewarm = \"tables\"", "workload w.prewarm: none → tables"),
             ("kind = \"k\"", "kind = \"k\"\nprewarm = \"indexes\"", "workload w.prewarm: none → indexes"),
+            ("duration = \"10s\"", "duration = \"10s\"\ncaches = \"cold\"", "workload w.caches: none → cold"),
             ("duration = \"10s\"", "duration = \"10s\"\nrate = [5]", "sweep.rate: none → poisson arrivals"),
             ("sqlite:a.db", "sqlite:b.db", "contender arm.target: sqlite:a.db → sqlite:b.db"),
             (

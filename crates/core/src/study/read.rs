@@ -34,7 +34,7 @@ use factor::{multiply, read_factors};
 use node::read_node;
 use price::read_price;
 use summary::{check_summaries, read_over, read_summary};
-use sweep::{Own, of_streams, read_own, read_sweep};
+use sweep::{Own, of_streams, one_temperature, read_own, read_sweep};
 
 /// The widest count of anything that a study may ask for; far above every machine, and safe in 32 bits.
 pub(super) const MANY: i64 = 1_000_000;
@@ -207,13 +207,14 @@ fn few_enough(root: &Section<'_>, study: &Study) -> bool {
 }
 
 /// Each workload gets the sweep of the study with what it has of its own.
-fn give_sweeps(root: &Section<'_>, workloads: Vec<(WorkloadSpec, Own)>, sweep: Option<&Sweep>) -> Vec<WorkloadSpec> {
+fn give_sweeps(root: &Section<'_>, workloads: Vec<(WorkloadSpec, Own)>, whole: Option<&Sweep>) -> Vec<WorkloadSpec> {
     let each = |(spec, own): (WorkloadSpec, Own)| {
         let streams = spec.known.and_then(|kind| (kind.streams)(&spec.parameters));
-        let sweep = sweep.and_then(|sweep| match streams {
+        let sweep = whole.and_then(|sweep| match streams {
             Some(default) => Some(own.of_streams(root, sweep, (spec.line, default))),
             None => own.over(root, sweep, &spec),
         });
+        sweep.as_ref().or(whole).into_iter().for_each(|sweep| one_temperature(root, &spec, sweep));
         WorkloadSpec { sweep, ..spec }
     };
     workloads.into_iter().map(each).collect()

@@ -32,6 +32,8 @@ pub struct Sweep {
     pub cooldown_ns: u64,
     /// What is read into the servers' memory before a trial that may find it cold; `None` is nothing.
     pub prewarm: Option<Prewarm>,
+    /// Whether caches are made cold before each trial.
+    pub cold: bool,
     /// Load threads; `None` is what the machine has.
     pub workers: Option<u32>,
     /// How often one transaction is tried before it is given up, at least 1.

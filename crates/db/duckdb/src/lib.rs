@@ -117,6 +117,10 @@ impl Driver for DuckdbDriver {
         true
     }
 
+    fn close_files(&self) -> bool {
+        database::close_idle(&self.target)
+    }
+
     /// DuckDB makes one index with all its threads, and refuses two changes of one table.
     fn finish_sessions(&self) -> u32 {
         1

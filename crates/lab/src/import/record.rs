@@ -64,6 +64,7 @@ pub(super) fn record(
             rows_after: BTreeMap::new(),
             data_size: None,
             prewarm: None,
+            cold: None,
             metric: RecordedMetric::Declared(metric(spec, run).clone()),
         },
         target: TargetRecord { version: run.server.clone(), ..TargetRecord::default() },

@@ -14,6 +14,7 @@ use perbuck_database::registry::AnyTarget;
 use perbuck_deploy::local::{KINDS, Kind};
 use perbuck_workloads::Plan;
 
+use crate::cold;
 use crate::registry::Registry;
 use crate::rest::STILL;
 use crate::servers::host::Address;
@@ -248,6 +249,32 @@ impl Check<'_> {
         }
         if let Some((replicas, why)) = contender.tiflash_replicas.as_ref().zip(why("`tiflash_replicas`")) {
             self.problem(replicas.line, why, "only TiDB has TiFlash; remove it");
+        }
+    }
+
+    /// Whose caches perbuck cannot make cold.
+    pub(super) fn cold(&mut self, study: &Study, contender: &Contender) {
+        if contender.control_of.is_some() || !study.workloads.iter().any(|w| study.sweep_of(&w.name).cold) {
+            return;
+        }
+        let who = format!("contender `{}`", contender.name);
+        let lost = contender
+            .server
+            .as_ref()
+            .filter(|spec| Kind::named(&spec.kind.value).is_some_and(|kind| !kind.keeps_data(&spec.parts())));
+        if let Some(spec) = lost {
+            let message = format!("{who}: this server would lose its data when it is restarted for `caches = \"cold\"`");
+            self.problem(spec.kind.line, message, "give it stores of its own, or leave `caches` out");
+        }
+        if let Some(deploy) = &contender.deploy {
+            let message = format!("{who}: perbuck restarts no servers that it deploys, so `caches = \"cold\"` is not possible");
+            self.problem(deploy.kind.line, message, "leave `caches` out");
+        }
+        // What is wrong with the target itself is said elsewhere.
+        let held = |target: &AnyTarget| target.lease_file().is_some();
+        let target = contender.target.as_ref().filter(|t| self.registry.target(&t.value).is_ok_and(|target| !held(&target)));
+        if let Some(target) = target {
+            self.problem(target.line, cold::not_held(&who), cold::HELP);
         }
     }
 

@@ -23,7 +23,7 @@ use super::folder::{self, Folder, POLL};
 use super::order::{self, Charge};
 use super::program::{self, START_COMMAND};
 use super::running::{Pause, Running, log_of};
-use super::talk::{Ask, DataStep, Numbered, Order, Restart, Started, Told};
+use super::talk::{Ask, Numbered, Order, Restart, Started, Told, WhileStopped};
 use super::{agent, copy, host};
 use crate::doctor::{self, Seen};
 use crate::error::{ErrorKind, Failure, LabError};
@@ -177,13 +177,15 @@ fn hold(folder: &Folder, charge: &Charge, gone: &Receiver<Restart>) -> Result<()
         match running.pause()? {
             Pause::Goes => {}
             Pause::Gone => return Ok(()),
-            Pause::Restart(Restart { config, data }) => {
+            Pause::Restart(Restart { config, step }) => {
                 let mut recipe = charge.with_settings(config)?;
                 // What is not kept need not be written.
-                running.stop(data == DataStep::Restore)?;
-                if !copied(path, data, gone).map_err(LabError::of_file("copy the data in", path))? {
+                running.stop(step == WhileStopped::Restore)?;
+                if !while_stopped(path, charge, step, gone)? {
                     return Ok(());
                 }
+                let page_cache_kept =
+                    if step == WhileStopped::Cool { perbuck_observe::drop_page_cache(Path::new("/")).err() } else { None };
                 for step in charge.kind.settings_steps(&mut recipe) {
                     if !take(path, charge, &step, gone)? {
                         return Ok(());
@@ -192,21 +194,29 @@ fn hold(folder: &Folder, charge: &Charge, gone: &Receiver<Restart>) -> Result<()
                 if !running.start(&recipe.stages)? {
                     return Ok(());
                 }
-                tell(0, &Told::Started(started(charge)));
+                tell(0, &Told::Started(Started { page_cache_kept, ..started(charge) }));
             }
         }
     }
 }
 
-/// Does with the data of a server that is stopped what is asked; not to its end where perbuck has gone before.
-fn copied(folder: &Path, data: DataStep, gone: &Receiver<Restart>) -> io::Result<bool> {
+/// Does what is asked while a server is stopped; not to its end where perbuck has gone before.
+fn while_stopped(folder: &Path, charge: &Charge, step: WhileStopped, gone: &Receiver<Restart>) -> Result<bool, LabError> {
+    // With what it noted of its own memory it would read the same pages when it starts, during a trial.
+    if let Some(note) = charge.kind.pages_note().map(|note| folder.join(note)).filter(|_| step != WhileStopped::Nothing) {
+        match fs::remove_file(&note) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(LabError::of_file("remove", &note)(error)),
+            _ => {}
+        }
+    }
     // The next restart is asked for when this one is over.
     let goes = || !matches!(gone.try_recv(), Err(TryRecvError::Disconnected));
-    match data {
-        DataStep::Keep => Ok(true),
-        DataStep::Save => copy::save(folder, &goes),
-        DataStep::Restore => copy::restore(folder, &goes),
-    }
+    let copied = match step {
+        WhileStopped::Nothing | WhileStopped::Cool => Ok(true),
+        WhileStopped::Save => copy::save(folder, &goes),
+        WhileStopped::Restore => copy::restore(folder, &goes),
+    };
+    copied.map_err(LabError::of_file("copy the data in", folder))
 }
 
 /// Takes one step; not to its end where perbuck has gone before.
@@ -272,7 +282,7 @@ fn ended(process: &mut Child, gone: &Receiver<Restart>) -> io::Result<Option<Exi
     }
 }
 
-/// The settings with which perbuck wants the server started again. They end when perbuck has gone: with standard input, or with the
+/// How perbuck wants the server started again. That ends when perbuck has gone: with standard input, or with the
 /// silence of a connection that was cut off.
 fn gone(charge: &Charge, asks: Receiver<Asked>, limit: Duration) -> io::Result<Receiver<Restart>> {
     let (tell, told) = channel();
@@ -324,6 +334,7 @@ fn started(charge: &Charge) -> Started {
         // Of one on its own machine perbuck asks the process itself.
         build: if charge.order.is_remote { perbuck_observe::build_of_file(&program) } else { Build::default() },
         program,
+        page_cache_kept: None,
     }
 }
 

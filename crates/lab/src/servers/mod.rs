@@ -25,7 +25,7 @@ use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use perbuck_core::run_record::Observed;
+use perbuck_core::run_record::{Cooled, Observed, Restarted};
 use perbuck_core::study::{Contender, ServerSpec, Study, Tuning, WorkloadSpec};
 use perbuck_database::registry::AnyTarget;
 use perbuck_database::secret::Secret;
@@ -41,13 +41,13 @@ use crate::tuning;
 use host::{Address, Host};
 use instance::Instance;
 use line::Line;
-use talk::{Ask, Order, Restart, Told};
+use talk::{Ask, Order, Restart, Started, Told};
 
 pub(crate) use agent::RemoteAgent;
 pub use guard::guard_if_asked;
 pub use instance::Holder;
 pub(crate) use machine::Machine;
-pub(crate) use talk::{DataStep, Looked};
+pub(crate) use talk::{Looked, WhileStopped};
 
 /// Connections beyond those of the sweep: for loading, checking and looking.
 const SPARE_CONNECTIONS: u32 = 100;
@@ -71,6 +71,17 @@ struct Running {
     tuning: Option<Tuning>,
     /// The settings that it runs with.
     config: BTreeMap<String, String>,
+}
+
+impl Running {
+    /// Has its server stopped and started again with its settings, and waits until it lets perbuck in.
+    fn restart(&mut self, step: WhileStopped, registry: Registry, stop: &StopToken) -> Result<Started, LabError> {
+        let Self { who, target, password, instance, config, .. } = self;
+        instance.restart(Restart { config: config.clone(), step })?;
+        let started = ready::started(who, instance, stop)?;
+        ready::wait(who, instance, (&**target, password), registry, stop)?;
+        Ok(started)
+    }
 }
 
 impl Servers {
@@ -107,7 +118,7 @@ impl Servers {
             study.server_state(workload)
         ));
         running.config = spec.config();
-        running.restart(DataStep::Keep, registry, stop)?;
+        running.restart(WhileStopped::Nothing, registry, stop)?;
         Ok(true)
     }
 
@@ -116,15 +127,30 @@ impl Servers {
         self.0.get(contender).is_some_and(Option::is_some)
     }
 
-    /// Stops the server of a contender, does so with its data, and starts it again.
+    /// Stops the server of a contender, does this, and starts it again.
     pub(crate) fn copy(
         &mut self,
         contender: usize,
-        data: DataStep,
+        step: WhileStopped,
         registry: Registry,
         stop: &StopToken,
     ) -> Result<(), LabError> {
-        self.0.get_mut(contender).and_then(Option::as_mut).map_or(Ok(()), |running| running.restart(data, registry, stop))
+        let Some(Some(running)) = self.0.get_mut(contender) else { return Ok(()) };
+        running.restart(step, registry, stop).map(drop)
+    }
+
+    /// Lets the server of a contender end and start with cold caches; `None` where perbuck holds none.
+    pub(crate) fn cool(
+        &mut self,
+        registry: Registry,
+        contender: usize,
+        stop: &StopToken,
+        progress: &mut dyn Progress,
+    ) -> Result<Option<Cooled>, LabError> {
+        let Some(Some(running)) = self.0.get_mut(contender) else { return Ok(None) };
+        progress.passing(&format!("{}: starting its server again with cold caches", running.who));
+        let Started { page_cache_kept, .. } = running.restart(WhileStopped::Cool, registry, stop)?;
+        Ok(Some(Cooled { restarted: Restarted::Server, page_cache_kept }))
     }
 
     /// The address and the password of a contender's private server.
@@ -159,17 +185,6 @@ impl Servers {
         let server_machine = looked.map(Looked::server_machine);
         let tuning = running.tuning.clone();
         Stage { holder: Some(running.instance.holder()), local: is_here, machine, server_machine, tuning, program, ..stage }
-    }
-}
-
-impl Running {
-    /// Stops the server and starts it again, with its settings, and waits until it is ready.
-    fn restart(&mut self, data: DataStep, registry: Registry, stop: &StopToken) -> Result<(), LabError> {
-        let Self { who, target, password, instance, config, .. } = self;
-        instance.restart(Restart { config: config.clone(), data })?;
-        ready::started(who, instance, stop)?;
-        ready::wait(who, instance, (&**target, password), registry, stop)?;
-        Ok(())
     }
 }
 

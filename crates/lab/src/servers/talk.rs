@@ -44,23 +44,24 @@ pub(super) struct Order {
     pub(super) password: String,
 }
 
-/// How a server is started again.
-#[derive(Clone, Serialize, Deserialize)]
+/// How a server is stopped and started again.
+#[derive(Serialize, Deserialize)]
 pub(super) struct Restart {
     /// Its settings.
     pub(super) config: Config,
-    /// What is done with its data while it is stopped.
-    pub(super) data: DataStep,
+    pub(super) step: WhileStopped,
 }
 
-/// What is done with the data of a server that is stopped.
+/// What is done while a server is stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) enum DataStep {
+pub(crate) enum WhileStopped {
     /// Nothing.
-    Keep,
-    /// A copy of them is saved.
+    Nothing,
+    /// Caches are emptied.
+    Cool,
+    /// A copy of its data is saved.
     Save,
-    /// The copy takes their place.
+    /// The copy takes the place of its data.
     Restore,
 }
 
@@ -156,6 +157,8 @@ pub(super) struct Started {
     /// Its program.
     pub(super) program: PathBuf,
     pub(super) build: Build,
+    /// Why the page cache could not be dropped before, where it was to be.
+    pub(super) page_cache_kept: Option<String>,
 }
 
 /// What is known of a server before it is there.

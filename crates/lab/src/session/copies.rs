@@ -9,7 +9,7 @@ use crate::error::LabError;
 use crate::prepare;
 use crate::progress::{Details, Progress};
 use crate::rest;
-use crate::servers::DataStep;
+use crate::servers::WhileStopped;
 use crate::stage::Stage;
 
 /// What was saved.
@@ -40,7 +40,7 @@ impl Session<'_> {
         }
         let (began, title) = (Instant::now(), &self.stages[stage].title);
         progress.passing(&format!("{title}: saving a copy of the data"));
-        self.copy(stage, DataStep::Save, contender)?;
+        self.copy(stage, WhileStopped::Save, contender)?;
         progress.line(&format!("{title}: saved a copy of the data in {:.1} s", began.elapsed().as_secs_f64()));
         self.copies.saved.insert(name);
         Ok(Readied::Saved)
@@ -58,7 +58,7 @@ impl Session<'_> {
         if self.copies.saved.contains(&name) || stage.server.has_copy() {
             let began = Instant::now();
             progress.passing(&format!("{}: restoring the data", stage.title));
-            self.copy(position, DataStep::Restore, contender)?;
+            self.copy(position, WhileStopped::Restore, contender)?;
             if is_fresh(stage)? {
                 progress.detail(&format!("{}: restored the data in {:.1} s", stage.title, began.elapsed().as_secs_f64()));
                 self.copies.saved.insert(name);
@@ -73,15 +73,15 @@ impl Session<'_> {
         Ok(Readied::Reloaded)
     }
 
-    fn copy(&mut self, stage: usize, step: DataStep, contender: &str) -> Result<(), LabError> {
+    fn copy(&mut self, stage: usize, step: WhileStopped, contender: &str) -> Result<(), LabError> {
         self.globals.release(contender)?;
         let position = stage / self.inputs.study.workloads.len();
         let server = &self.stages[stage].server;
         match step {
             _ if self.servers.has(position) => self.servers.copy(position, step, self.inputs.registry, self.stop),
-            DataStep::Save => server.save_copy(),
-            DataStep::Restore => server.restore_copy(),
-            DataStep::Keep => Ok(()),
+            WhileStopped::Save => server.save_copy(),
+            WhileStopped::Restore => server.restore_copy(),
+            WhileStopped::Nothing | WhileStopped::Cool => Ok(()),
         }
     }
 

@@ -58,7 +58,7 @@ fn pages_of_form_1_are_read() {
         (r.started_boot, r.health.network) = (None, None);
         r.target.observed.clear();
         r.agents.clear();
-        (r.workload.data_size, r.workload.prewarm, r.target.page_memory_bytes) = (None, None, None);
+        (r.workload.data_size, r.workload.prewarm, r.workload.cold, r.target.page_memory_bytes) = (None, None, None, None);
         (r.target.work, r.target.build, r.imported) = (None, None, None);
         (r.target.distance, r.target.deployed, r.target.metrics, r.target.plans, r.host.facts) = (None, None, None, None, None);
         r.target.server_throttled = None;

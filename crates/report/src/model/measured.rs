@@ -1,5 +1,7 @@
 //! Throughput as the articles print it, and service times.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use perbuck_core::compare::{PointResult as Measured, WorkloadResult};
 use perbuck_core::histogram::Histogram;
 use perbuck_core::run_record::RunRecord;
@@ -86,8 +88,32 @@ fn delta_row(all: &Context<'_>, w: &WorkloadResult, name: &str, points: &[u32]) 
     std::iter::once(head).chain(shares.iter().map(text)).collect()
 }
 
-/// What the kind of a workload says wherever it is shown, and how near each contender comes to what the kind allows.
+/// What must be said wherever a workload is shown.
 fn disclosure(all: &Context<'_>, w: &WorkloadResult) -> Option<Block> {
+    let text: Vec<String> = of_kind(all, w).into_iter().chain(caches(all, w)).collect();
+    (!text.is_empty()).then(|| Block::Note(text.join(" ")))
+}
+
+/// How cold the caches were in which trials began. Streams have no warm-up, so of them it is also said where they were kept.
+fn caches(all: &Context<'_>, w: &WorkloadResult) -> Option<String> {
+    const KEPT: &str = "kept: no server was restarted, no cache dropped";
+    let mut ways: BTreeMap<String, BTreeSet<&str>> = BTreeMap::new();
+    let mut is_told = all.study.sweep_of(&w.workload).of_streams;
+    for record in all.records.iter().filter(|r| r.key.workload == w.workload) {
+        let cold = record.workload.cold.as_ref().map(|cold| clean(&cold.text()));
+        is_told |= cold.is_some();
+        ways.entry(cold.unwrap_or_else(|| KEPT.to_owned())).or_default().insert(&record.key.contender);
+    }
+    let whose = |names: BTreeSet<&str>| names.into_iter().map(|name| all.label(name)).collect::<Vec<_>>().join(", ");
+    let each: Vec<String> = match ways.len() {
+        1 => ways.into_keys().collect(),
+        _ => ways.into_iter().map(|(way, names)| format!("{}: {way}", whose(names))).collect(),
+    };
+    (is_told && !each.is_empty()).then(|| format!("Caches before each trial: {}.", each.join("; ")))
+}
+
+/// What the kind of a workload says, and how near each contender comes to what the kind allows.
+fn of_kind(all: &Context<'_>, w: &WorkloadResult) -> Option<String> {
     let spec = all.study.workload(&w.workload)?;
     let record = all.records.iter().find(|r| r.key.workload == w.workload);
     let parameters = record.map_or_else(|| spec.declared(), |r| r.workload.parameters.clone());
@@ -102,7 +128,7 @@ fn disclosure(all: &Context<'_>, w: &WorkloadResult) -> Option<Block> {
         let efficiencies: Vec<String> = all.contenders_of(w).into_iter().filter_map(one).collect();
         text += &format!(" {}.", efficiencies.join("; "));
     }
-    Some(Block::Note(text))
+    Some(text)
 }
 
 pub(super) fn latency(all: &Context<'_>) -> Vec<Block> {

@@ -54,10 +54,11 @@ pub(super) fn size_of_data(all: &Context<'_>) -> Option<Block> {
 /// The counters of pages that the servers did not have in memory, and of their bytes.
 const READ: [&str; 2] = ["server_pages_read", "server_bytes_read"];
 
-/// What the servers read from disk in the trials of each point, and the prewarm before; nothing where no server counts it and no study asks
-/// for it.
+/// What the servers read from disk in the trials of each point, and what was done to their caches before; nothing where no server counts it
+/// and no study asks for it.
 pub(super) fn reads(all: &Context<'_>) -> Option<Block> {
-    let heads = format!("Workload | {} | Contender | Prewarm | #Pages read | #Bytes read | Reads from disk", all.words().head);
+    let heads =
+        format!("Workload | {} | Contender | Caches before | #Pages read | #Bytes read | Reads from disk", all.words().head);
     let title =
         "Reads from disk, or from the cache of the operating system, from before the warm-up to after the end of each trial";
     let mut table = Table::new(title, &heads);
@@ -67,9 +68,11 @@ pub(super) fn reads(all: &Context<'_>) -> Option<Block> {
             records.iter().map(of).collect::<Option<Vec<_>>>().map(total)
         };
         let [pages, read] = READ.map(sum);
-        let prewarms: BTreeSet<String> = records.iter().filter_map(|r| r.workload.prewarm.as_ref()).map(prewarm_text).collect();
-        let prewarm = (!prewarms.is_empty()).then(|| Vec::from_iter(prewarms).join(" · "));
-        if pages.is_none() && prewarm.is_none() {
+        let prewarms = records.iter().filter_map(|r| r.workload.prewarm.as_ref()).map(prewarm_text);
+        let cold = records.iter().filter_map(|r| r.workload.cold.as_ref()).map(|cold| clean(&cold.text()));
+        let caches: BTreeSet<String> = prewarms.chain(cold).collect();
+        let caches = (!caches.is_empty()).then(|| Vec::from_iter(caches).join(" · "));
+        if pages.is_none() && caches.is_none() {
             continue;
         }
         // Those of the window alone would leave out what warm-up and drain read.
@@ -85,7 +88,7 @@ pub(super) fn reads(all: &Context<'_>) -> Option<Block> {
                 format!("read {} pages from disk a transaction", fixed(each, significant_decimals(each, 3)))
             }
         });
-        let names = [clean(workload), thousands(level.into()), all.label(contender), or_absent(prewarm)];
+        let names = [clean(workload), thousands(level.into()), all.label(contender), or_absent(caches)];
         table.add(names.into_iter().chain([pages.map(thousands), read.map(bytes), words].map(or_absent)));
     }
     (!table.rows.is_empty()).then_some(Block::Table(table))

@@ -133,6 +133,8 @@ fn of_trials(all: &Context<'_>) -> Vec<Caveat> {
         let text = clean(&remark.text);
         let rank = match () {
             () if remark.text.starts_with("notional") => Rank::Notional,
+            // One of them computed something else.
+            () if remark.text.starts_with("answers of ") => Rank::Forbids,
             () if remark.flag.as_ref().is_some_and(|flag| forbidding.contains(flag)) => Rank::Forbids,
             () => Rank::Limits,
         };

@@ -14,8 +14,8 @@ use perbuck_core::metric::{Counted, Metric, Period, RecordedMetric, TPS};
 use perbuck_core::plan::{TrialKey, trial_seed};
 use perbuck_core::rng::OpRng;
 use perbuck_core::run_record::{
-    CpuFacts, DataSize, ErrorRecord, Flag, Health, HistogramRecord, HostRecord, LoadRecord, MachineFacts, Measured, MemoryFacts,
-    Prewarmed, RunRecord, StatementCounts, TargetRecord, TransactionRecord, WorkloadRecord,
+    Cooled, CpuFacts, DataSize, ErrorRecord, Flag, Health, HistogramRecord, HostRecord, LoadRecord, MachineFacts, Measured,
+    MemoryFacts, Prewarmed, Restarted, RunRecord, StatementCounts, TargetRecord, TransactionRecord, WorkloadRecord,
 };
 use perbuck_core::study::Study;
 use perbuck_core::units::{MicroUsd, unit_price_text};
@@ -234,6 +234,7 @@ fn workload(key: &TrialKey, tpcc: bool) -> WorkloadRecord {
             pages_read: Some(if key.contender == "arm" { 0 } else { 6_050 }),
             bytes_read: None,
         }),
+        cold: (!tpcc).then_some(Cooled { restarted: Restarted::Server, page_cache_kept: None }),
         metric: RecordedMetric::Declared(if tpcc { &TPMC } else { &TPS }.clone()),
     }
 }

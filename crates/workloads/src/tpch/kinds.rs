@@ -54,5 +54,7 @@ macro_rules! names {
 /// What the power test is made of (5.4.1.1), and without the refresh functions.
 pub(super) static ALONE: &[Cow<'static, str>] = names!(POWER_RF1; 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23);
 pub(super) static ALONE_READ: &[Cow<'static, str>] = names!(POWER_Q1; 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21);
+/// The queries of both tests.
+pub(super) static QUERIES_OF_BOTH: &[Cow<'static, str>] = names!(POWER_Q1; 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 23 24 25 26 27 28 29 30 31 32 33 34 35 36 37 38 39 40 41 42 43 44);
 /// What the throughput test counts (5.4.2.1): queries alone.
 pub(super) static TOGETHER: &[Cow<'static, str>] = names!(Q1; 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21);

@@ -10,7 +10,7 @@ use perbuck_core::workload_kind::ParameterKind::{Number, Switch, Text, Whole};
 use perbuck_core::workload_kind::{DRAIN_S, Disclosed, Disclosure, Parameter, Parameters, WorkloadKind};
 
 use super::Options;
-use super::kinds::{ALONE, ALONE_READ, KINDS, THROUGHPUT, TOGETHER};
+use super::kinds::{ALONE, ALONE_READ, KINDS, QUERIES_OF_BOTH, THROUGHPUT, TOGETHER};
 use crate::benchmark::Benchmark;
 
 /// The geometric mean of both tests (5.4.3), and the same of a run without refresh functions, which is no QphH.
@@ -73,6 +73,7 @@ pub static KIND: WorkloadKind = WorkloadKind {
     streams,
     long: |_| true,
     drain_s: |parameters| Options::checked(parameters).map_or(DRAIN_S, |options| options.limit_s.max(DRAIN_S)),
+    answers,
     ..WorkloadKind::plain("tpch", "TPC-H: 22 analytical queries, and refreshes of the data")
 };
 
@@ -82,6 +83,17 @@ fn metric(parameters: &Words) -> &'static Metric {
         (true, _) => &QUERIES_PER_HOUR,
         (false, true) => &QPH_READ,
         (false, false) => &QPHH,
+    }
+}
+
+/// The queries whose answers two databases share. In the throughput test refresh functions change the rows meanwhile, and of chosen queries each
+/// contender asks as many as it can.
+fn answers(parameters: &Words) -> &'static [Cow<'static, str>] {
+    let of = |key: &str| parameters.get(key).map_or("", String::as_str);
+    match (of("queries").is_empty(), of("refresh") == "false") {
+        (false, _) => &[],
+        (true, true) => QUERIES_OF_BOTH,
+        (true, false) => ALONE_READ,
     }
 }
 
@@ -173,5 +185,7 @@ mod tests {
         assert_eq!((of.alone[0].as_ref(), of.alone[23].as_ref(), of.together[21].as_ref()), ("power RF1", "power RF2", "Q22"));
         let Counted::Composite(of) = &QPH_READ.of else { panic!("a composite") };
         assert_eq!((of.alone[0].as_ref(), of.alone[21].as_ref(), of.alone.len()), ("power Q1", "power Q22", 22));
+        let names = [&of.alone[..], &of.together[..]].concat();
+        assert_eq!(names, QUERIES_OF_BOTH);
     }
 }

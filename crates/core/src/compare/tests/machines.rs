@@ -1,7 +1,7 @@
 //! The one rule for declared against observed.
 
 use super::*;
-use crate::run_record::{CpuFacts, MachineFacts, MemoryFacts, Observed};
+use crate::run_record::{Cooled, CpuFacts, MachineFacts, MemoryFacts, Observed, Restarted};
 use crate::study::{Machine, Node};
 
 /// A study whose `arm` is priced as m7g.xlarge and says so, as the price list describes it.
@@ -189,4 +189,24 @@ fn facts_of_the_client_that_differ_between_trials_of_one_contender_are_remarked(
     let contender = records[last].key.contender.clone();
     records.iter_mut().filter(|r| r.key.contender == contender).for_each(|r| r.host.facts = facts("always", None));
     assert_eq!(said(&records), []);
+}
+
+#[test]
+fn unlike_caches_of_one_workload_are_remarked() {
+    let mut records = records();
+    let cold = |why: Option<&str>| Some(Cooled { restarted: Restarted::Server, page_cache_kept: why.map(str::to_owned) });
+    let said = |records: &[RunRecord]| {
+        let remarks = compare(&declared(""), records, &[], &[]).unwrap().remarks;
+        remarks.into_iter().filter(|r| r.text.contains("caches")).map(|r| (r.text, r.trials)).collect::<Vec<_>>()
+    };
+    assert_eq!(said(&records), []);
+    records.iter_mut().for_each(|r| r.workload.cold = cold(None));
+    assert_eq!(said(&records), []);
+    let last = records.len() - 1;
+    records[last].workload.cold = cold(Some("perbuck is not root"));
+    let text =
+        "trials of one workload began with unlike caches: some cold, these cold but for the page cache of the operating system";
+    assert_eq!(said(&records), [(text.to_owned(), 1)]);
+    records[last].workload.cold = None;
+    assert_eq!(said(&records), [("trials of one workload began with unlike caches: some cold, these kept".to_owned(), 1)]);
 }

@@ -24,6 +24,7 @@ impl Default for Sweep {
             deployments: 1,
             cooldown_ns: 0,
             prewarm: None,
+            cold: false,
             workers: None,
             max_attempts: 10,
             events: None,
@@ -63,6 +64,7 @@ pub(super) fn read_sweep(s: &Section<'_>) -> Option<Sweep> {
     sweep.deployments = s.count("deployments", 1..=99).unwrap_or(sweep.deployments);
     sweep.cooldown_ns = s.duration_ns("cooldown").map_or(0, |ns| ns.value);
     sweep.prewarm = read_prewarm(s);
+    sweep.cold = read_caches(s).unwrap_or(sweep.cold);
     sweep.workers = s.count("workers", 1..=4096);
     sweep.max_attempts = s.count("max_attempts", 1..=1000).unwrap_or(sweep.max_attempts);
     sweep.phases = phases?;
@@ -73,6 +75,19 @@ pub(super) fn read_sweep(s: &Section<'_>) -> Option<Sweep> {
 
 fn read_prewarm(s: &Section<'_>) -> Option<Prewarm> {
     word(s, "prewarm", &[Prewarm::Tables, Prewarm::Indexes].map(|what| (what.word(), what)))
+}
+
+/// Whether caches are made cold before each trial.
+fn read_caches(s: &Section<'_>) -> Option<bool> {
+    word(s, "caches", &[("kept", false), ("cold", true)])
+}
+
+/// Reports a workload whose data would be read into the memory that was made cold.
+pub(super) fn one_temperature(root: &Section<'_>, spec: &WorkloadSpec, sweep: &Sweep) {
+    if sweep.cold && sweep.prewarm.is_some() {
+        let message = format!("workload `{}`: `prewarm` fills the caches that `caches = \"cold\"` empties", spec.name);
+        root.file().report(spec.line, message, "leave one of them out, or make two workloads");
+    }
 }
 
 /// Trials of a point.
@@ -95,6 +110,7 @@ pub(super) struct Own {
     duration_ns: Option<u64>,
     trials: Option<u32>,
     prewarm: Option<Prewarm>,
+    cold: Option<bool>,
 }
 
 pub(super) fn read_own(s: &Section<'_>) -> Own {
@@ -108,13 +124,14 @@ pub(super) fn read_own(s: &Section<'_>) -> Own {
         duration_ns,
         trials: s.count("trials", TRIALS),
         prewarm: read_prewarm(s),
+        cold: read_caches(s),
     }
 }
 
 impl Own {
     /// The sweep of a workload of streams, of which there are so many by default. It has an end of its own.
     pub(super) fn of_streams(self, root: &Section<'_>, sweep: &Sweep, (line, default): (usize, u32)) -> Sweep {
-        let Self { connections, streams, rates_per_s, warmup_ns, duration_ns, trials, prewarm } = self;
+        let Self { connections, streams, rates_per_s, warmup_ns, duration_ns, trials, prewarm, cold } = self;
         if connections.is_some() || rates_per_s.is_some() || warmup_ns.is_some() || duration_ns.is_some() {
             let message = "a workload of streams ends with the last of them, without connections, rate, warm-up and duration";
             root.file().report(line, message, "give it `streams`, such as `streams = [2]`");
@@ -132,20 +149,22 @@ impl Own {
             events: None,
             trials: trials.unwrap_or(sweep.trials),
             prewarm: prewarm.or(sweep.prewarm),
+            cold: cold.unwrap_or(sweep.cold),
             ..sweep.clone()
         }
     }
 
     /// The sweep of a workload, on this line; `None` where it has nothing of its own.
     pub(super) fn over(self, root: &Section<'_>, sweep: &Sweep, spec: &WorkloadSpec) -> Option<Sweep> {
-        let Self { connections, streams, rates_per_s, warmup_ns, duration_ns, trials, prewarm } = self;
+        let Self { connections, streams, rates_per_s, warmup_ns, duration_ns, trials, prewarm, cold } = self;
         if streams.is_some() {
             let instead = spec.known.and_then(|kind| kind.interference).map_or("connections", |beside| beside.streams);
             let help = format!("give `{instead}` in place of `streams`");
             root.file().report(spec.line, "the connections of this workload are no streams", help);
         }
         let points = connections.is_some() || rates_per_s.is_some();
-        if !points && warmup_ns.is_none() && duration_ns.is_none() && trials.is_none() && prewarm.is_none() {
+        let length = warmup_ns.is_some() || duration_ns.is_some() || trials.is_some();
+        if !points && !length && prewarm.is_none() && cold.is_none() {
             return None;
         }
         let report = |message: &str, help: &str| root.file().report(spec.line, message, help);
@@ -166,6 +185,7 @@ impl Own {
             duration_ns: duration_ns.unwrap_or(sweep.duration_ns),
             trials: trials.unwrap_or(sweep.trials),
             prewarm: prewarm.or(sweep.prewarm),
+            cold: cold.unwrap_or(sweep.cold),
             ..sweep.clone()
         })
     }

@@ -57,6 +57,8 @@ fn what_a_workload_cannot_have_of_its_own_is_named() {
     };
     assert_eq!(own("rate = [10, 20]", "connections = [8]\nrate = [5]").unwrap().rates_per_s, [10, 20]);
     assert_eq!(own("connections = [9]\nwarmup = \"1s\"", "connections = [8]\nrate = [5]").unwrap().connections, [9]);
+    let cold = |lines: &str, sweep: &str| own(lines, sweep).unwrap().cold;
+    assert!(cold("", "caches = \"cold\"") && cold("caches = \"cold\"", "") && !cold("caches = \"kept\"", "caches = \"cold\""));
     for (lines, sweep, says) in [
         ("rate = [10]", "connections = [8]", "s.toml:5: a workload has a `rate`, and the sweep has none"),
         ("connections = [1, 2]", "connections = [8]\nrate = [5]", "needs exactly one count of connections"),
@@ -64,6 +66,8 @@ fn what_a_workload_cannot_have_of_its_own_is_named() {
         ("connections = []", "connections = [8]", "`workload.connections` is empty"),
         ("duration = \"1ms\"", "connections = [8]", "`workload.duration` is too short"),
         ("trials = 0", "connections = [8]", "trials"),
+        ("caches = \"warm\"", "connections = [8]", "use one of \"kept\", \"cold\""),
+        ("prewarm = \"tables\"", "caches = \"cold\"", "workload `w`: `prewarm` fills the caches that"),
         ("connections = [4]\nover = [8]", "connections = [8]", "`over` names 8, which the sweep does not measure"),
         ("connections = [4]", "connections = [8]\n[summary]\nover = [8]", "`over` names 8, which the sweep does not measure"),
     ] {

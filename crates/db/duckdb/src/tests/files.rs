@@ -41,11 +41,13 @@ fn a_file_is_opened_once_and_closed_when_nobody_uses_it() {
     let mut session = connect(&first);
     query(&mut session, "INSERT INTO t VALUES (1)").unwrap();
     drop(connect(&elsewhere));
-    assert!(log.exists(), "it has a session");
+    assert!(log.exists() && !first.close_files(), "it has a session");
     drop(session);
+    assert!(first.close_files() && !log.exists());
+    query(&mut connect(&first), "INSERT INTO t VALUES (2)").unwrap();
+    assert!(log.exists());
     drop(first);
-    assert!(!log.exists());
-    database::close_idle(&other.target());
+    assert!(!log.exists() && database::close_idle(&other.target()));
 }
 
 /// The refusal to connect to that file.

@@ -1,13 +1,15 @@
-//! Copies of the data of a database that perbuck itself can save and restore.
+//! The files of a database within this process: perbuck closes them, and saves and restores copies of them.
 
 use perbuck_load::driver::Driver;
 
 use super::sessions::Sessions;
 use crate::error::LabError;
 
-/// The copy of a database, of which there is one at most.
-pub trait Copies {
-    /// Whether it was saved.
+/// The files of a database, and their copy, of which there is one at most. Of a server there are none.
+pub trait Files {
+    /// Closes them between sessions, so that the next one reads them again; whether none is open.
+    fn close_files(&self) -> bool;
+    /// Whether a copy was saved.
     fn has_copy(&self) -> bool;
     /// Saves it.
     fn save_copy(&self) -> Result<(), LabError>;
@@ -17,7 +19,11 @@ pub trait Copies {
     fn drop_copy(&self) -> Result<(), LabError>;
 }
 
-impl<D: Driver> Copies for Sessions<D> {
+impl<D: Driver> Files for Sessions<D> {
+    fn close_files(&self) -> bool {
+        self.driver.close_files()
+    }
+
     fn has_copy(&self) -> bool {
         self.driver.has_copy()
     }
