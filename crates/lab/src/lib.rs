@@ -65,6 +65,7 @@ pub mod stored;
 pub mod tiflash;
 pub mod trial;
 mod tuning;
+mod used;
 pub mod verify;
 mod void;
 mod watched;

@@ -31,6 +31,7 @@ mod processors;
 mod published;
 mod regression;
 mod scaling;
+mod spent;
 mod steady;
 mod storage;
 mod system;
@@ -91,9 +92,11 @@ pub fn model(study: &Study, comparison: &Comparison, records: &[RunRecord]) -> R
         ("Kinds of transaction and statements", kinds::section(&all)),
         ("Phases", phases::section(&all)),
     ];
+    let own = spent::section(&all);
+    let cost = vec![("", money::section(&all)), ("Models of cost", models::section(&all)), ("What this answer cost", own)];
     let parts = [
         (ANSWER, vec![("", verdicts::section(&all))]),
-        (COST, vec![("", money::section(&all)), ("Models of cost", models::section(&all))]),
+        (COST, cost),
         (PERFORMANCE, performance),
         (
             ENVIRONMENT,
