@@ -38,7 +38,7 @@ const ID_FILE: &str = "id";
 const LOCK_FILE: &str = ".lock";
 /// The names in a results folder that are perbuck's own, but for those that start with a dot and those of a report
 /// ([`Format::ALL`]): a contender has a folder beside them. That of the searches is shared: its trials lie deeper.
-const OWN_NAMES: [&str; 10] = [
+const OWN_NAMES: [&str; 12] = [
     STUDY_FILE,
     PRICES_FILE,
     FINGERPRINT_FILE,
@@ -46,6 +46,8 @@ const OWN_NAMES: [&str; 10] = [
     ID_FILE,
     LIVE_FILE,
     USED_FILE,
+    SIZING_PAGE,
+    SIZING_MARKDOWN,
     SETTINGS_FILE,
     STATE_FILE,
     markdown::FIGURES,
@@ -358,6 +360,10 @@ pub(crate) fn remove_if_there(path: &Path) {
 
 /// The folder below a results folder that holds searches for the capacity.
 pub(crate) const CAPACITY_FOLDER: &str = "capacity";
+
+/// What a demand costs by the searches, in a results folder.
+pub(crate) const SIZING_PAGE: &str = "sizing.html";
+pub(crate) const SIZING_MARKDOWN: &str = "sizing.md";
 
 /// The paths of all records of a study's own trials below its results folder.
 ///
