@@ -39,6 +39,7 @@ pub mod live;
 mod looks;
 mod machine_sampler;
 pub mod metering;
+mod noise;
 pub mod planned;
 mod plans;
 pub mod power;

@@ -19,6 +19,7 @@ use crate::globals;
 use crate::inputs::Inputs;
 use crate::live::{Event, Live, Price};
 use crate::looks::{Looks, Next};
+use crate::noise::Noise;
 use crate::planned;
 use crate::plans;
 use crate::preflight;
@@ -141,7 +142,8 @@ fn measured(
     let (ensured, told, began) = (BTreeSet::new(), BTreeSet::new(), Instant::now());
     let left = Ahead::of(&inputs.study, missing.iter().map(|(_, key)| *key));
     let plans = options.plans.then_some(inputs.plans.as_slice());
-    let mut run = Run { store, id, of, looks, meter, plans, left, ensured, told, progress, live, time, began };
+    let noise = Noise::start(&inputs.study, &options.results, store.root(), progress)?;
+    let mut run = Run { store, id, of, looks, noise, meter, plans, left, ensured, told, progress, live, time, began };
     // Where nothing is missing, the data are still to be checked.
     let mut deployments: Vec<&[(usize, &TrialKey)]> = missing.chunk_by(|a, b| a.1.deployment() == b.1.deployment()).collect();
     if deployments.is_empty() {
@@ -205,6 +207,7 @@ struct Run<'a> {
     /// Trials of the study.
     of: usize,
     looks: Looks<'a>,
+    noise: Noise,
     meter: &'a mut Meter,
     /// The workloads, where plans of their queries are asked for.
     plans: Option<&'a [Plan]>,
@@ -249,6 +252,7 @@ impl Run<'_> {
             let began = Instant::now();
             let (stage, block) = (stage_of(session.context.study, key)?, self.block(session.context.study, key));
             let planned = length(session.context.study, &key.workload);
+            self.noise.before(key, self.progress);
             match self.looks.before(key, self.progress) {
                 Next::Run => {}
                 Next::Skip => {
@@ -269,6 +273,7 @@ impl Run<'_> {
             self.store.write_trial(&trial)?;
             let record = &trial.record;
             self.looks.saw(record);
+            self.noise.saw(record);
             session.note_end(stage, &block)?;
             self.time.trial_took(planned, began.elapsed());
             let metric = record.workload.metric.metric();

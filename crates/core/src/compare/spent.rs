@@ -116,7 +116,10 @@ impl Spent {
 
 /// A time, and the money that it costs, where it does.
 pub fn used_text(time: String, cost: Option<MicroUsd>) -> String {
-    cost.map_or_else(|| time.clone(), |cost| format!("{time} and {}", cost.spent_text()))
+    match cost {
+        Some(cost) => format!("{time} and {}", cost.spent_text()),
+        None => time,
+    }
 }
 
 /// The contenders of a study that are up while it runs. An A/A control is the system that it repeats.
