@@ -23,6 +23,9 @@ const LEVEL: f64 = 0.001;
 /// Degrees of freedom of a history that says something.
 const LEAST_FREEDOM: f64 = 4.0;
 
+/// The target of each contender.
+type Targets = BTreeMap<String, String>;
+
 /// The values of each point: by target, workload and load.
 type Values = BTreeMap<String, Vec<f64>>;
 
@@ -32,7 +35,7 @@ pub(crate) struct Noise {
     /// Of each point, over earlier studies.
     history: BTreeMap<String, Deviation>,
     /// The targets of the contenders, controls included.
-    targets: BTreeMap<String, String>,
+    targets: Targets,
     /// Of this study, by contender and workload.
     now: BTreeMap<(String, String), Values>,
     /// Contenders and workloads that were told.
@@ -44,17 +47,23 @@ impl Noise {
     /// Reads earlier studies beside the results folder of this one.
     pub(crate) fn start(study: &Study, results: &Path, root: &Path, progress: &mut dyn Progress) -> Result<Self, LabError> {
         let mut noise = Self { targets: targets(study), ..Self::default() };
+        if noise.targets.is_empty() {
+            return Ok(noise);
+        }
         let wanted: BTreeSet<&String> = noise.targets.values().collect();
-        for folder in others(results, root)? {
-            let text = folder::read_text("the study", &folder.join(STUDY_FILE), Limit::TEXT)?;
-            // What another version wrote, or what lacks a record, is no history; its own command says what is wrong with it.
-            let Ok(known) = stored::read_study(&text).map(|study| targets(&study)) else { continue };
-            if !known.values().any(|target| wanted.contains(target)) {
-                continue;
-            }
-            match stored::records(&folder) {
-                Ok((records, _)) => add(&mut noise.history, &known, &records),
-                Err(error) => progress.detail(&format!("{} tells nothing of noise: {}", folder.display(), error.words().0)),
+        // A folder that cannot be read is no history, and its own command says what is wrong with it.
+        let mut silent = |folder: &Path, error: &LabError| {
+            progress.detail(&format!("{} tells nothing of noise: {}", folder.display(), error.words().0));
+        };
+        let folders = others(results, root).unwrap_or_else(|error| {
+            silent(results, &error);
+            Vec::new()
+        });
+        for folder in folders {
+            match history_of(&folder, &wanted) {
+                Ok(Some((known, records))) => add(&mut noise.history, &known, &records),
+                Ok(None) => {}
+                Err(error) => silent(&folder, &error),
             }
         }
         if let Some(usual) = noise.history.values().fold(Deviation::default(), |all, known| all.and(*known)).each() {
@@ -107,13 +116,20 @@ fn others(results: &Path, root: &Path) -> Result<Vec<PathBuf>, LabError> {
 }
 
 /// The target of each contender; a control has that of the contender that it repeats.
-fn targets(study: &Study) -> BTreeMap<String, String> {
+fn targets(study: &Study) -> Targets {
     let target = |name: &str| Some(study.contender(study.twin(name))?.target.as_ref()?.value.clone());
     study.contenders.iter().filter_map(|c| Some((c.name.clone(), target(&c.name)?))).collect()
 }
 
+/// The targets and the trials of another study; `None` of one that has none of these targets.
+fn history_of(folder: &Path, wanted: &BTreeSet<&String>) -> Result<Option<(Targets, Vec<RunRecord>)>, LabError> {
+    let text = folder::read_text("the study", &folder.join(STUDY_FILE), Limit::TEXT)?;
+    let known = targets(&stored::read_study(&text).map_err(|problems| LabError::problems(&problems))?);
+    if known.values().any(|target| wanted.contains(target)) { Ok(Some((known, stored::records(folder)?.0))) } else { Ok(None) }
+}
+
 /// Adds the scatter of the trials of a study; one that differs between its deployments or contenders is around the mean of each.
-fn add(history: &mut BTreeMap<String, Deviation>, targets: &BTreeMap<String, String>, records: &[RunRecord]) {
+fn add(history: &mut BTreeMap<String, Deviation>, targets: &Targets, records: &[RunRecord]) {
     let mut points: BTreeMap<(String, String, u32), Vec<f64>> = BTreeMap::new();
     for record in records.iter().filter(|r| r.void.is_none()) {
         if let Some(target) = targets.get(&record.key.contender) {
