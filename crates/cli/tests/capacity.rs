@@ -313,7 +313,9 @@ fn workloads_with_other_windows_are_not_searched_in_one_of_them() {
 fn a_demand_is_priced_from_init_to_the_sentence_that_answers_it() {
     let desk = Desk::new();
     let targets = ["--target=sqlite:a.db", "--target=sqlite:b.db", "--instance=m7g.large", "--instance=m7g.xlarge"];
-    desk.good(&[&["init", "wanted.toml", "--template=sizing", "--snapshot=aws-2026-07", "--region=us-east-1"][..], &targets].concat());
+    desk.good(
+        &[&["init", "wanted.toml", "--template=sizing", "--snapshot=aws-2026-07", "--region=us-east-1"][..], &targets].concat(),
+    );
     let small = desk.read("wanted.toml").replace("table_size = 25_000", "table_size = 100");
     desk.write("wanted.toml", &small);
     // The objective is the template's own but for its length.
@@ -358,5 +360,8 @@ fn a_demand_is_priced_from_init_to_the_sentence_that_answers_it() {
     desk.write("bare.toml", &small.replace(&small[price], "").replace("name = \"wanted\"", "name = \"bare\""));
     let refused = desk.perbuck(&["capacity", "bare.toml", "--demand=1000"]);
     assert_eq!(refused.code, Some(2), "{refused:#?}");
-    assert!(refused.err.contains("--demand: bare.toml names no prices") && refused.err.contains("add a `[price]` table"), "{refused:#?}");
+    assert!(
+        refused.err.contains("--demand: bare.toml names no prices") && refused.err.contains("add a `[price]` table"),
+        "{refused:#?}"
+    );
 }

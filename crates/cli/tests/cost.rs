@@ -13,7 +13,8 @@ const USED: &str = "results/small/used.jsonl";
 
 /// A study whose contenders cost $36 and $72 an hour, and their client $3.60: 10, 20 and 1 micro-dollars a millisecond.
 fn paid(edits: &[(&str, &str)]) -> String {
-    let node = "instance = \"desk\", usd_per_hour = 36 }, { role = \"client\", instance = \"lap\", usd_per_hour = 3.6, priced = false }";
+    let node =
+        "instance = \"desk\", usd_per_hour = 36 }, { role = \"client\", instance = \"lap\", usd_per_hour = 3.6, priced = false }";
     let own = [
         ("notional = true\n", ""),
         ("instance = \"m7g.large\" }", node),
@@ -83,9 +84,7 @@ fn what_was_used_outlives_a_run_that_is_killed() {
     let desk = Desk::new();
     desk.write("study.toml", &paid(&[("trials = 2", "trials = 6"), ("[1, 2]", "[1]")]));
     let mut child = desk.command(&["run", "study.toml"]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-    wait_until("two trials are noted", || {
-        desk.path(USED).exists() && desk.read(USED).matches("\"trials\"").count() >= 2
-    });
+    wait_until("two trials are noted", || desk.path(USED).exists() && desk.read(USED).matches("\"trials\"").count() >= 2);
     signal(&child, "KILL");
     child.wait().unwrap();
     let before = desk.read(USED);

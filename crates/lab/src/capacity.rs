@@ -153,7 +153,10 @@ pub fn search_capacity(
     }
     if request.demand_per_s.is_some() && inputs.bills.is_empty() {
         let message = format!("--demand: {} names no prices, so a demand has no cost", request.file);
-        return Err(LabError::usage(message, "add a `[price]` table with `snapshot` and `regions`, and `node` to each contender"));
+        return Err(LabError::usage(
+            message,
+            "add a `[price]` table with `snapshot` and `regions`, and `node` to each contender",
+        ));
     }
     let fingerprint = inputs.study.fingerprint();
     let inputs = chosen(inputs, request)?;

@@ -127,9 +127,7 @@ impl<'a> Looks<'a> {
         let Inputs { study, bills, .. } = self.inputs;
         let is_beyond = match budget {
             Budget::Ns(ns) => end > Duration::from_nanos(ns),
-            Budget::Usd(most) => {
-                cost_of(study, bills, &driven(study), end.as_millis() as u64).is_some_and(|cost| cost > most)
-            }
+            Budget::Usd(most) => cost_of(study, bills, &driven(study), end.as_millis() as u64).is_some_and(|cost| cost > most),
         };
         is_beyond && !self.longest.is_zero()
     }

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use perbuck_core::compare::used_text;
 use perbuck_core::plan::TrialKey;
 use perbuck_core::study::{Contender, NO_LIMIT_NS, Reset, Study, base_of};
-use perbuck_core::compare::used_text;
 use perbuck_core::units::{MicroUsd, duration_text, thousands};
 use serde::{Serialize, Serializer};
 

@@ -139,7 +139,11 @@ impl Sizing {
             (Some(name), false) => format!("; {name} is the cheapest at the capacities that were found, but the ranges overlap"),
         };
         let Self { workload, region, demand_per_s, objective, .. } = self;
-        format!("{workload} in {region}: {} TPS with {objective} cost {}{verdict}", thousands((*demand_per_s).into()), each.join(", and "))
+        format!(
+            "{workload} in {region}: {} TPS with {objective} cost {}{verdict}",
+            thousands((*demand_per_s).into()),
+            each.join(", and ")
+        )
     }
 }
 
@@ -149,7 +153,12 @@ impl SizedContender {
         match self.needed {
             Some(needed) => {
                 let plural = if needed.count == 1 { "" } else { "s" };
-                format!("{} a month on {name} ({} system{plural}{})", needed.monthly, thousands(needed.count.into()), self.range_text(", "))
+                format!(
+                    "{} a month on {name} ({} system{plural}{})",
+                    needed.monthly,
+                    thousands(needed.count.into()),
+                    self.range_text(", ")
+                )
             }
             None => format!("more on {name} than could be found, since the lowest rate tried broke the objective"),
         }

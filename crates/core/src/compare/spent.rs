@@ -63,7 +63,8 @@ impl Stretch {
     /// Says which line is none.
     pub fn lines(text: &str) -> Result<Vec<Self>, String> {
         let whole = text.rfind('\n').map_or("", |end| &text[..end]);
-        let read = |(i, line): (usize, &str)| serde_json::from_str(line).map_err(|e| format!("line {} is none of it: {e}", i + 1));
+        let read =
+            |(i, line): (usize, &str)| serde_json::from_str(line).map_err(|e| format!("line {} is none of it: {e}", i + 1));
         whole.lines().enumerate().map(read).collect()
     }
 }
@@ -228,7 +229,10 @@ mod tests {
     fn bills() -> Vec<Bill> {
         let of = |(contender, dollars): (&str, i64)| {
             let client = BillLine { item: CLIENT.into(), priced: false, ..line(LineGroup::Compute, 73_000_000) };
-            Bill { contender: contender.into(), ..bill_of([line(LineGroup::Compute, dollars * 730_000_000), client], Rounding::None) }
+            Bill {
+                contender: contender.into(),
+                ..bill_of([line(LineGroup::Compute, dollars * 730_000_000), client], Rounding::None)
+            }
         };
         [("a", 1), ("b", 2), ("priced", 4)].map(of).to_vec()
     }
@@ -240,14 +244,23 @@ mod tests {
     #[test]
     fn each_contender_costs_its_bill_as_long_as_it_is_up_and_one_client_is_paid_once() {
         let both = &["a", "b"];
-        let runs = [stretch(1_800_000, Work::Loads, both), stretch(1_800_000, Work::Trials, both), stretch(3_600_000, Work::Trials, &["b"])];
+        let runs = [
+            stretch(1_800_000, Work::Loads, both),
+            stretch(1_800_000, Work::Trials, both),
+            stretch(3_600_000, Work::Trials, &["b"]),
+        ];
         let found = spent(&study(""), &bills(), &runs).unwrap();
         assert_eq!((found.took_ms, found.works.len(), found.works[1].took_ms), (7_200_000, 2, 5_400_000));
-        let rows: Vec<_> = found.machines.iter().map(|m| (m.contender.as_deref(), m.is_client, m.up_ms / 1000, m.cost.0)).collect();
+        let rows: Vec<_> =
+            found.machines.iter().map(|m| (m.contender.as_deref(), m.is_client, m.up_ms / 1000, m.cost.0)).collect();
         let client = (None, true, 7_200, 200_000);
         assert_eq!(rows, [(Some("a"), false, 3_600, 1_000_000), client, (Some("b"), false, 7_200, 4_000_000)]);
         assert_eq!((found.total, found.text()), (Some(MicroUsd(5_200_000)), "2 h 0 min and $5.20".into()));
-        assert_eq!(driven(&study("")), ["a", "b"], "a control is paid with what it repeats, and one that is only priced is not up");
+        assert_eq!(
+            driven(&study("")),
+            ["a", "b"],
+            "a control is paid with what it repeats, and one that is only priced is not up"
+        );
         assert_eq!(cost_of(&study(""), &bills(), &driven(&study("")), 3_600_000), Some(MicroUsd(3_100_000)));
         let beside = spent(&study("[client]\nstands = \"beside\""), &bills(), &runs).unwrap();
         assert_eq!(beside.total, Some(MicroUsd(5_300_000)), "each has a client of its own");

@@ -43,12 +43,7 @@ pub(super) fn outcome(rule: &CapacityRule, seen: &ProbeResult, record: &RunRecor
 }
 
 /// What was found, for people.
-pub(super) fn report(
-    study: &Study,
-    terms: &Terms,
-    (found, sizing): (&[CapacityRecord], &[Sizing]),
-    root: &Path,
-) -> Summary {
+pub(super) fn report(study: &Study, terms: &Terms, (found, sizing): (&[CapacityRecord], &[Sizing]), root: &Path) -> Summary {
     let arrivals = match terms.arrivals {
         Arrivals::Poisson => "Poisson",
         Arrivals::Uniform => "uniform",
@@ -86,7 +81,8 @@ fn caveats(study: &Study, sizing: &[Sizing]) -> Vec<String> {
 /// What a demand costs, by contender.
 fn costs(sizing: &Sizing) -> Table {
     let column = |(head, numeric): (&str, bool)| Column { head: head.to_owned(), numeric };
-    let heads = [("Contender", false), ("One system, a month", true), ("Capacity", true), ("Systems", true), ("All, a month", true)];
+    let heads =
+        [("Contender", false), ("One system, a month", true), ("Capacity", true), ("Systems", true), ("All, a month", true)];
     let row = |c: &SizedContender| {
         let rate = |per_s: Option<u32>| per_s.map(|r| thousands(u64::from(r)));
         let capacity = rate(c.capacity_per_s).map_or_else(|| "—".to_owned(), |rate| format!("{rate}/s"));

@@ -33,21 +33,27 @@ fn times(spent: &Spent) -> Table {
 
 fn money(all: &Context<'_>, spent: &Spent) -> String {
     if all.study.notional {
-        return "The study is notional: its trials did not run on the machines that it prices, so no dollars are counted.".to_owned();
+        return "The study is notional: its trials did not run on the machines that it prices, so no dollars are counted."
+            .to_owned();
     }
     if spent.machines.is_empty() {
         return "The study prices nothing, so no dollars are counted.".to_owned();
     }
     let rule = "A contender costs its bill by the hour, as long as it is up for the study";
     match (spent.machines.iter().any(|paid| paid.is_client), all.study.client.stands) {
-        (false, _) => format!("{rule}. The client is not counted: the study names no machine of its own for it that has a price."),
+        (false, _) => {
+            format!("{rule}. The client is not counted: the study names no machine of its own for it that has a price.")
+        }
         (true, Stands::Apart) => format!("{rule}. The client of all contenders is paid once."),
         (true, Stands::Beside) => format!("{rule}. So does the client of each contender."),
     }
 }
 
 fn machines(all: &Context<'_>, spent: &Spent) -> Table {
-    let mut table = Table::new("The machines of this answer: the price of a month / hours of a month × time", "What | #A month | #Hours of a month | #Up, seconds | #Cost");
+    let mut table = Table::new(
+        "The machines of this answer: the price of a month / hours of a month × time",
+        "What | #A month | #Hours of a month | #Up, seconds | #Cost",
+    );
     for paid in &spent.machines {
         let hours = paid.hours_per_month.to_string();
         let up = format!("{}.{:03}", paid.up_ms / 1000, paid.up_ms % 1000);
@@ -80,7 +86,21 @@ mod tests {
         let (unit_price, monthly) = (MicroUsd(1_000_000), MicroUsd(dollars * 1_000_000));
         let (group, amount) = (LineGroup::Compute, Some(Amount::Units { units: dollars }));
         let (disputed, processors) = (None, None);
-        BillLine { group, item, sku, formula, unit_price, disputed, unit, monthly, amount, priced, price_date, source, processors }
+        BillLine {
+            group,
+            item,
+            sku,
+            formula,
+            unit_price,
+            disputed,
+            unit,
+            monthly,
+            amount,
+            priced,
+            price_date,
+            source,
+            processors,
+        }
     }
 
     fn shown(head: &str, client: bool) -> String {
@@ -92,7 +112,8 @@ mod tests {
         let lines = std::iter::once(line("db", 730, true)).chain(client.then(|| line("client", 73, false))).collect();
         let [contender, region, snapshot] = ["a", "r", "p"].map(str::to_owned);
         let (own_region, scenario, round) = (None, None, Rounding::None);
-        let bill = Bill { contender, region, own_region, scenario, snapshot, lines, hours_per_month: 730, horizon_months: 1, round };
+        let bill =
+            Bill { contender, region, own_region, scenario, snapshot, lines, hours_per_month: 730, horizon_months: 1, round };
         let mut comparison = compare(&study, &[], std::slice::from_ref(&bill), &[]).unwrap();
         let stretch = |took_ms, work| Stretch { ended_unix_ms: 0, took_ms, work, up: vec!["a".into()] };
         comparison.spent = spent(&study, &[bill], &[stretch(1_000_000, Work::Loads), stretch(800_500, Work::Trials)]);
@@ -103,7 +124,17 @@ mod tests {
     #[test]
     fn what_the_study_cost_is_told_with_what_it_is_computed_from() {
         let text = shown("", true);
-        let parts = ["This answer took 30 min 1 s and $0.55.", "16 min 40 s", "55.5 %", "\"Arm\"", "$730.00", "1800.500", "$0.500139", "$0.050014", "$0.550153"];
+        let parts = [
+            "This answer took 30 min 1 s and $0.55.",
+            "16 min 40 s",
+            "55.5 %",
+            "\"Arm\"",
+            "$730.00",
+            "1800.500",
+            "$0.500139",
+            "$0.050014",
+            "$0.550153",
+        ];
         parts.into_iter().for_each(|part| assert!(text.contains(part), "{part}: {text}"));
         assert!(shown("", false).contains("The client is not counted"));
         assert!(shown("[client]\nstands = \"beside\"", true).contains("client of Arm"));

@@ -86,7 +86,10 @@ fn one_system_that_is_large_enough_has_one_cost_and_is_surely_cheaper_than_a_dea
     let found = one((searched("a", 2_300, None, None), 200), (searched("b", 2_300, None, None), 300), 1_000);
     assert_eq!((found.cheapest.as_deref(), found.surely), (Some("a"), true));
     let text = found.sentence();
-    assert!(text.contains("$200.00 a month on a (1 system), and $300.00 a month on b (1 system); a is the cheapest, wherever"), "{text}");
+    assert!(
+        text.contains("$200.00 a month on a (1 system), and $300.00 a month on b (1 system); a is the cheapest, wherever"),
+        "{text}"
+    );
     let same = one((searched("a", 2_300, None, None), 200), (searched("b", 2_300, None, None), 200), 1_000);
     assert!(same.cheapest.as_deref() == Some("a") && !same.surely, "{same:?}");
 }
