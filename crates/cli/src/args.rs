@@ -352,6 +352,9 @@ pub(crate) struct CapacityArguments {
     /// How transactions arrive: `poisson` (like independent users) or `uniform`; that of the study's sweep if not given
     #[arg(long, value_name = "HOW", value_parser = ["poisson", "uniform"])]
     pub(crate) arrivals: Option<String>,
+    /// Also say what it costs a month to serve so many transactions per second, on each contender
+    #[arg(long, value_name = "RATE", value_parser = clap::value_parser!(u32).range(1..=i64::from(HIGHEST_PER_S)))]
+    pub(crate) demand: Option<u32>,
     /// Folder that holds the results of all studies
     #[arg(long, value_name = "FOLDER", default_value = "results")]
     pub(crate) results: PathBuf,

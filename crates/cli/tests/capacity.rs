@@ -308,3 +308,60 @@ fn workloads_with_other_windows_are_not_searched_in_one_of_them() {
     let says = "differ in `duration`";
     assert!(refused.code == Some(2) && refused.err.contains(says) && refused.err.contains("give --duration"), "{refused:#?}");
 }
+
+#[test]
+fn a_demand_is_priced_from_init_to_the_sentence_that_answers_it() {
+    let desk = Desk::new();
+    let targets = ["--target=sqlite:a.db", "--target=sqlite:b.db", "--instance=m7g.large", "--instance=m7g.xlarge"];
+    desk.good(
+        &[&["init", "wanted.toml", "--template=sizing", "--snapshot=aws-2026-07", "--region=us-east-1"][..], &targets].concat(),
+    );
+    let small = desk.read("wanted.toml").replace("table_size = 25_000", "table_size = 100");
+    desk.write("wanted.toml", &small);
+    // The objective is the template's own but for its length.
+    let search = ["capacity", "wanted.toml", "--at-most=2s", "--to=400", "--resolution=0.5", "--repeats=1"];
+    let short = ["--connections=2", "--warmup=100ms", "--duration=300ms", "--demand=1000"];
+    let arguments = [&search[..], &short].concat();
+    let ended = desk.perbuck(&[&arguments[..], &["--json"]].concat());
+    let found: Value = serde_json::from_str(&ended.out).unwrap_or_else(|e| panic!("{e}: {ended:#?}"));
+    let bills: Vec<Value> = serde_json::from_str(&desk.good(&["price", "wanted.toml", "--json"]).out).unwrap();
+    let sizing = &found["sizing"][0];
+    assert_eq!((&sizing["demand_per_s"], &sizing["region"]), (&1000.into(), &"us-east-1".into()));
+    assert_eq!((found["sizing"].as_array().unwrap().len(), found["searches"].as_array().unwrap().len()), (1, 2));
+    for (i, sized) in sizing["contenders"].as_array().unwrap().iter().enumerate() {
+        let lines = bills[i]["lines"].as_array().unwrap();
+        let monthly: i64 = lines.iter().map(|line| line["monthly"].as_i64().unwrap()).sum();
+        assert_eq!((&sized["contender"], &sized["monthly"]), (&found["searches"][i]["contender"], &monthly.into()));
+        let Some(capacity) = found["searches"][i]["result"]["capacity_per_s"].as_i64() else { continue };
+        let count = (1000 + capacity - 1) / capacity;
+        assert_eq!((&sized["needed"]["count"], &sized["needed"]["monthly"]), (&count.into(), &(count * monthly).into()));
+    }
+
+    let said = desk.perbuck(&arguments);
+    assert_eq!(said.code, ended.code, "{said:#?}");
+    let text = said.out.replace("\n  ", " ");
+    let sentence = "read-write in us-east-1: 1,000 TPS with p99 at most 2 s cost ";
+    assert!(text.contains(sentence) && text.contains(" on small ") && text.contains(" on large "), "{text}");
+    assert!(text.contains("What 1,000 TPS of read-write cost in us-east-1") && text.contains("no reserve"), "{text}");
+    for page in ["sizing.html", "sizing.md"] {
+        let shown = desk.read(&format!("results/wanted/{page}")).replace('\\', "");
+        assert!(shown.contains(sentence) && shown.contains("has no reserve"), "{page}: {shown}");
+    }
+    // What is on disk is not run again, and a study without prices has no cost.
+    let count = || {
+        let mut found = Vec::new();
+        files(&desk.path("results/wanted/capacity"), &mut found);
+        found.len()
+    };
+    let before = count();
+    desk.perbuck(&arguments);
+    assert_eq!(count(), before);
+    let price = small.find("[price]").unwrap()..small.find("[[contender]]").unwrap();
+    desk.write("bare.toml", &small.replace(&small[price], "").replace("name = \"wanted\"", "name = \"bare\""));
+    let refused = desk.perbuck(&["capacity", "bare.toml", "--demand=1000"]);
+    assert_eq!(refused.code, Some(2), "{refused:#?}");
+    assert!(
+        refused.err.contains("--demand: bare.toml names no prices") && refused.err.contains("add a `[price]` table"),
+        "{refused:#?}"
+    );
+}

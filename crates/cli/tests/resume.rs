@@ -232,7 +232,7 @@ fn a_budget_ends_a_run_between_blocks_and_the_next_run_goes_on() {
     let desk = Desk::new();
     desk.write("study.toml", &until_decided(&[("until = \"decided\"", "until = \"decided\"\nleast = 20\nbudget = \"2s\"")]));
     let ran = desk.good(&["run", "study.toml"]);
-    assert!(ran.err.contains("would end after the budget of 0:02 min; the same command goes on"), "{ran:#?}");
+    assert!(ran.err.contains("would use more than the budget of 0:02 min; the same command goes on"), "{ran:#?}");
     let before = desk.records("results").len();
     assert!(before < 40 && before.is_multiple_of(2), "{before}");
     // Before its first look a study has no verdict.

@@ -29,6 +29,8 @@ mod regression;
 mod replay;
 mod result;
 mod schema_1;
+mod sizing;
+mod spent;
 mod stalls;
 mod workload;
 
@@ -61,6 +63,8 @@ pub use result::{
     Comparison, ContenderResult, Judgement, Latency, PointResult, PricePerformance, Remark, Verdict, Why, WorkloadResult,
 };
 pub(crate) use schema_1::first_schema;
+pub use sizing::{SIZING_SCHEMA, SizedContender, Sizing, Systems, sizing};
+pub use spent::{Spent, SpentMoney, SpentTime, Stretch, Work, cost_of, driven, spent, used_text};
 pub use stalls::Stalls;
 use workload::Judged;
 
@@ -153,6 +157,7 @@ fn joined(study: &Study, workloads: Vec<Judged>, bills: &[Bill], layout: Layout,
         claims: Vec::new(),
         beside: None,
         bills: bills.to_vec(),
+        spent: None,
         remarks: Vec::new(),
     }
 }

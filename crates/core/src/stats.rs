@@ -19,6 +19,7 @@ mod outlier;
 mod percentile;
 mod power;
 mod rank;
+mod scatter;
 mod stall;
 mod variance;
 
@@ -36,6 +37,7 @@ pub use outlier::{Label, label_outliers, median};
 pub use percentile::{Merged, Percentile};
 pub use power::{Extended, Scatter, detectable, detectable_with, power};
 pub use rank::{Rank, rank};
+pub use scatter::Deviation;
 pub use stall::share_interval;
 pub use variance::{Components, components};
 

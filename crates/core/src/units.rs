@@ -55,6 +55,13 @@ impl MicroUsd {
     }
 }
 
+impl MicroUsd {
+    /// What was spent, for a sentence: `$12.40`, and less than a cent by name.
+    pub fn spent_text(self) -> String {
+        if self.0 > 0 && self.to_cents().0 == 0 { "less than $0.01".to_owned() } else { self.to_string() }
+    }
+}
+
 /// Prints dollars and cents with thousands separators, rounded half away from zero: `$127,048.20`.
 impl fmt::Display for MicroUsd {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -141,6 +148,17 @@ pub fn duration_text(ns: u64) -> String {
     }
 }
 
+/// A time that a person waits, to the second or the minute: `45 s`, `12 min 5 s`, `1 h 52 min`.
+pub fn hours_text(ms: u64) -> String {
+    let seconds = ms.saturating_add(500) / 1000;
+    let minutes = seconds.saturating_add(30) / 60;
+    match seconds {
+        0..60 => format!("{seconds} s"),
+        60..3570 => format!("{} min {} s", seconds / 60, seconds % 60),
+        _ => format!("{} h {} min", thousands(minutes / 60), minutes % 60),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -158,6 +176,17 @@ mod tests {
         assert_eq!(MicroUsd(-5_000).to_string(), "-$0.01");
         assert_eq!(unit_price_text(MicroUsd(78_400)), "$0.0784");
         assert_eq!(unit_price_text(MicroUsd(2_000_000)), "$2.00");
+    }
+
+    #[test]
+    fn what_was_used_is_told_in_hours_and_dollars() {
+        let texts = [(400, "0 s"), (59_499, "59 s"), (59_500, "1 min 0 s"), (725_000, "12 min 5 s"), (3_569_000, "59 min 29 s")];
+        let hours = [(3_570_000, "1 h 0 min"), (6_720_000, "1 h 52 min"), (3_600_000_000, "1,000 h 0 min")];
+        for (ms, text) in texts.into_iter().chain(hours) {
+            assert_eq!(hours_text(ms), text, "{ms}");
+        }
+        let money = [(0, "$0.00"), (4_999, "less than $0.01"), (5_000, "$0.01"), (12_400_000, "$12.40")];
+        money.into_iter().for_each(|(micros, text)| assert_eq!(MicroUsd(micros).spent_text(), text));
     }
 
     #[test]

@@ -96,7 +96,7 @@ impl Sim {
 /// The rule of a study whose looks all together have 95 %.
 fn rule(margin: f64, most: u32) -> Decision {
     let confidence = 1.0 - stats::level_of_each_look(0.05, 3, most);
-    Decision { confidence, margin, until: Some(Until { least: 3, most, budget_ns: None }), slo: None }
+    Decision { confidence, margin, until: Some(Until { least: 3, most, budget: None }), slo: None }
 }
 
 fn shares(point: (f64, f64, Noise), rule: &Decision, seed: u64) -> ([f64; 4], f64) {

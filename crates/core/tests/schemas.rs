@@ -10,7 +10,7 @@ use std::path::PathBuf;
 
 use perbuck_core::audit::Audit;
 use perbuck_core::capacity::CapacityRecord;
-use perbuck_core::compare::{Comparison, Regression};
+use perbuck_core::compare::{Comparison, Regression, Sizing};
 use perbuck_core::histogram::Histogram;
 use perbuck_core::metric::{Counted, Metric, Period, RecordedMetric};
 use perbuck_core::plan::TrialKey;
@@ -358,6 +358,7 @@ fn the_schema_of_audits_is_published() {
 #[test]
 fn the_schema_of_capacities_is_published() {
     assert_published::<CapacityRecord>("capacity.schema.json");
+    assert_published::<Sizing>("sizing.schema.json");
     assert_published::<ServerSeries>("server-series.schema.json");
     assert_published::<PlanFile>("plans.schema.json");
 }

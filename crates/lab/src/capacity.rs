@@ -8,16 +8,19 @@ mod show;
 mod terms;
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use perbuck_core::arrivals::Arrivals;
 use perbuck_core::capacity::{CapacityRecord, Probe};
+use perbuck_core::compare::{Sizing, sizing};
 use perbuck_core::problem::nearest;
 use perbuck_core::run_record::Interval;
 use perbuck_core::units::{duration_text, thousands};
 use perbuck_load::stop::StopToken;
 use perbuck_report::text::Summary;
+use perbuck_report::{html, markdown, page_of};
+use serde::Serialize;
 
 use self::hunt::Hunt;
 use self::terms::Terms;
@@ -31,7 +34,7 @@ use crate::progress::{Progress, second_text};
 use crate::servers::Servers;
 use crate::session::Session;
 use crate::stage::{self, AskPassword};
-use crate::store::{CAPACITY_FOLDER, Store};
+use crate::store::{self, SIZING_MARKDOWN, SIZING_PAGE, Store};
 use crate::trial::{Context, Seconds};
 use crate::void;
 
@@ -64,6 +67,8 @@ pub struct CapacityRequest {
     pub duration_ns: Option<u64>,
     /// How the starts lie in time; that of the sweep if not given.
     pub arrivals: Option<Arrivals>,
+    /// Transactions per second that are to be served, and what that costs.
+    pub demand_per_s: Option<u32>,
     /// The folder that holds the results of all studies.
     pub results: PathBuf,
     /// The agents that apply the load; `None` where this process does.
@@ -77,12 +82,46 @@ pub struct CapacityRequest {
 pub struct Capacity {
     /// One for each contender and workload.
     pub found: Vec<CapacityRecord>,
+    /// What the demand costs, by workload and region; empty without one.
+    pub sizing: Vec<Sizing>,
     /// The same for people.
     pub report: Summary,
     objective: String,
 }
 
+/// What was found, for programs.
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
+pub enum Found<'c> {
+    /// The searches.
+    Searches(&'c [CapacityRecord]),
+    /// The same with what the demand costs.
+    Priced {
+        /// The searches.
+        searches: &'c [CapacityRecord],
+        /// What the demand costs.
+        sizing: &'c [Sizing],
+    },
+}
+
 impl Capacity {
+    /// The same for programs.
+    pub fn for_programs(&self) -> Found<'_> {
+        match self.sizing.as_slice() {
+            [] => Found::Searches(&self.found),
+            sizing => Found::Priced { searches: &self.found, sizing },
+        }
+    }
+
+    /// Writes what the demand costs as a page and as Markdown into the study's results folder.
+    fn write_pages(&self, root: &Path, study: &str) -> Result<(), LabError> {
+        let data = serde_json::to_string(&self.for_programs())
+            .map_err(|e| LabError::failed(format!("what the demand costs cannot be written: {e}"), ""))?;
+        let page = page_of(&self.report, study, &data);
+        store::replace(&root.join(SIZING_PAGE), &html::render(&page))?;
+        store::replace(&root.join(SIZING_MARKDOWN), &markdown::render(&page))
+    }
+
     /// Whether every contender kept the objective at some rate.
     ///
     /// # Errors
@@ -112,6 +151,13 @@ pub fn search_capacity(
         let message = format!("you set the levels of factor `{}`, and a search does not know which is set now", factor.name);
         return Err(LabError::usage(message, "leave the factor out of the study, and search once for each level"));
     }
+    if request.demand_per_s.is_some() && inputs.bills.is_empty() {
+        let message = format!("--demand: {} names no prices, so a demand has no cost", request.file);
+        return Err(LabError::usage(
+            message,
+            "add a `[price]` table with `snapshot` and `regions`, and `node` to each contender",
+        ));
+    }
     let fingerprint = inputs.study.fingerprint();
     let inputs = chosen(inputs, request)?;
     let terms = Terms::new(request, &inputs.study)?;
@@ -124,8 +170,14 @@ pub fn search_capacity(
     }
     search(&inputs, &fingerprint, &terms, &store, &mut hunts, request, (&mut *progress, stop))?;
     let found: Vec<CapacityRecord> = hunts.iter().filter_map(Hunt::found).collect();
-    let report = show::report(&inputs.study, &terms, &found, &store.root().join(CAPACITY_FOLDER));
-    Ok(Capacity { found, report, objective: terms.objective() })
+    let of_demand = |demand| sizing(&inputs.study, &inputs.bills, &found, demand);
+    let sizing = request.demand_per_s.map(of_demand).unwrap_or_default();
+    let report = show::report(&inputs.study, &terms, (&found, &sizing), store.root());
+    let capacity = Capacity { found, sizing, report, objective: terms.objective() };
+    if !capacity.sizing.is_empty() {
+        capacity.write_pages(store.root(), &inputs.study.name)?;
+    }
+    Ok(capacity)
 }
 
 /// The study with the chosen contenders that have a target, and the chosen workloads.

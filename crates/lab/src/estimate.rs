@@ -2,11 +2,14 @@
 
 use std::time::Duration;
 
+use perbuck_core::compare::{cost_of, driven, used_text};
 use perbuck_core::plan::TrialKey;
 use perbuck_core::study::{Contender, Provider, Reset, Study, WorkloadSpec};
+use perbuck_core::units::MicroUsd;
 use perbuck_workloads::Plan;
 
 use crate::inputs::Inputs;
+use crate::progress::clock_text;
 
 /// Beside its window a trial connects, reads counters and counts rows: rough, measured with the release build on two processors that
 /// the server shared.
@@ -75,6 +78,24 @@ impl Estimate {
         let loads = (self.loads.iter().sum::<Duration>() + self.checks).as_secs_f64() * f64::from(self.deployments);
         Duration::try_from_secs_f64(trials + loads).unwrap_or(Duration::MAX)
     }
+}
+
+/// What the machines of a study cost in this time, which contenders that are up one after the other share; `None` where nothing is
+/// priced, and in a notional study.
+pub fn cost(inputs: &Inputs, time: Duration) -> Option<MicroUsd> {
+    let (up, ms) = (driven(&inputs.study), u64::try_from(time.as_millis()).unwrap_or(u64::MAX));
+    let of = |up: &[String], ms: u64| cost_of(&inputs.study, &inputs.bills, up, ms);
+    if !inputs.study.sweep.one_by_one {
+        return of(&up, ms);
+    }
+    let each = ms / up.len().max(1) as u64;
+    let costs: Option<Vec<i64>> = up.chunks(1).map(|one| Some(of(one, each)?.0)).collect();
+    costs.filter(|costs| !costs.is_empty()).map(|costs| MicroUsd(costs.into_iter().fold(0, i64::saturating_add)))
+}
+
+/// A time and what it costs: `3:28 min and $0.12`.
+pub fn time_and_cost(inputs: &Inputs, time: Duration) -> String {
+    used_text(clock_text(time), cost(inputs, time))
 }
 
 /// How long it takes until a contender can be driven, and until it is gone again. Clusters that are up side by side are made together.

@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use perbuck_core::compare::{Points, open_points, point_of};
+use perbuck_core::compare::{Points, cost_of, driven, open_points, point_of};
 use perbuck_core::plan::TrialKey;
 use perbuck_core::run_record::RunRecord;
-use perbuck_core::study::{Study, Until};
+use perbuck_core::study::{Budget, Study, Until};
 
 use crate::error::LabError;
 use crate::inputs::Inputs;
@@ -85,10 +85,13 @@ impl<'a> Looks<'a> {
         if key.trial != self.block {
             let took = self.began_block.map_or(Duration::ZERO, |began| began.elapsed());
             self.longest = self.longest.max(took);
-            if self.is_beyond_budget(until) {
-                let budget = clock_text(Duration::from_nanos(until.budget_ns.unwrap_or(0)));
+            if let Some(budget) = until.budget.filter(|budget| self.is_beyond(*budget)) {
+                let budget = match budget {
+                    Budget::Ns(ns) => clock_text(Duration::from_nanos(ns)),
+                    Budget::Usd(dollars) => dollars.to_string(),
+                };
                 progress.line(&format!(
-                    "block {} would end after the budget of {budget}; the same command goes on with it",
+                    "block {} would use more than the budget of {budget}; the same command goes on with it",
                     key.trial
                 ));
                 return Next::End;
@@ -118,10 +121,15 @@ impl<'a> Looks<'a> {
         }
     }
 
-    /// Whether another block as long as the longest of this run would end after the budget.
-    fn is_beyond_budget(&self, until: &Until) -> bool {
+    /// Whether another block as long as the longest of this run would use more than that.
+    fn is_beyond(&self, budget: Budget) -> bool {
         let end = self.began.elapsed().saturating_add(self.longest);
-        until.budget_ns.is_some_and(|budget| !self.longest.is_zero() && end > Duration::from_nanos(budget))
+        let Inputs { study, bills, .. } = self.inputs;
+        let is_beyond = match budget {
+            Budget::Ns(ns) => end > Duration::from_nanos(ns),
+            Budget::Usd(most) => cost_of(study, bills, &driven(study), end.as_millis() as u64).is_some_and(|cost| cost > most),
+        };
+        is_beyond && !self.longest.is_zero()
     }
 }
 

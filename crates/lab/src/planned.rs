@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use perbuck_core::compare::used_text;
 use perbuck_core::plan::TrialKey;
 use perbuck_core::study::{Contender, NO_LIMIT_NS, Reset, Study, base_of};
-use perbuck_core::units::{duration_text, thousands};
+use perbuck_core::units::{MicroUsd, duration_text, thousands};
 use serde::{Serialize, Serializer};
 
-use crate::estimate::Estimate;
+use crate::estimate::{self, Estimate};
 use crate::inputs::Inputs;
 use crate::preflight::megabytes;
 use crate::progress::clock_text;
@@ -36,6 +37,9 @@ pub struct Planned {
     /// How long it takes where nothing is loaded yet, about, in seconds; `None` where a number of transactions alone ends trials.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub estimated_s: Option<f64>,
+    /// What its machines cost in that time, micro-dollars; `None` where nothing is priced, and in a notional study.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub estimated_cost: Option<MicroUsd>,
 }
 
 /// A factor and its levels.
@@ -100,7 +104,9 @@ impl Planned {
         let study = &inputs.study;
         let points = study.workloads.iter().map(|w| points(study, &w.name)).collect();
         let endless = study.workloads.iter().any(|w| study.sweep_of(&w.name).duration_ns >= NO_LIMIT_NS);
-        let estimated_s = (!endless).then(|| Estimate::of(inputs).total().as_secs_f64());
+        let estimated = (!endless).then(|| Estimate::of(inputs).total());
+        let estimated_cost = estimated.and_then(|time| estimate::cost(inputs, time));
+        let estimated_s = estimated.map(|time| time.as_secs_f64());
         let priced = study.contenders.iter().filter(|c| !c.is_driven());
         let priced_only = priced.map(|c| c.name.clone()).collect();
         let factors = study.factors.iter().map(|factor| PlannedFactor {
@@ -111,7 +117,8 @@ impl Planned {
         let (factors, trials) = (factors.collect(), study.plan());
         let remarks = remarks(inputs, &trials);
         let least = study.decision.until.as_ref().map(|until| until.least);
-        Self { factors, data_sets: data_sets(inputs), points, trials, remarks, least, priced_only, estimated_s }
+        let data_sets = data_sets(inputs);
+        Self { factors, data_sets, points, trials, remarks, least, priced_only, estimated_s, estimated_cost }
     }
 
     /// The same for people.
@@ -130,7 +137,7 @@ impl Planned {
         let remarks: String = self.remarks.iter().map(|remark| format!("{remark}\n")).collect();
         let order: String = self.blocks().iter().map(|block| format!("  {block}\n")).collect();
         let took = match self.estimated_s.map(|s| clock_text(Duration::try_from_secs_f64(s).unwrap_or(Duration::MAX))) {
-            Some(took) => format!("about {took} with loads and checks"),
+            Some(took) => format!("about {} with loads and checks", used_text(took, self.estimated_cost)),
             None => "whose time is not known, since a number of transactions or the last stream ends them".to_owned(),
         };
         let priced: String =

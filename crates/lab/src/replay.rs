@@ -39,6 +39,7 @@ fn head(inputs: &Inputs, texts: &PublishedTexts) -> Head {
         study: source(Path::new(&texts.study.0), true, &texts.study.1),
         prices,
         results: texts.csv.as_ref().map(|(name, text)| source(Path::new(name), true, text)),
+        used: None,
         insist: Vec::new(),
         checked: true,
     }

@@ -19,6 +19,7 @@ use crate::folder::{self, has_file};
 use crate::inputs::{self, Limit, price_text, read_text, study_text};
 use crate::registry::Registry;
 use crate::store::{CHECKED_FILE, PRICES_FILE, STUDY_FILE};
+use crate::used::{self, USED_FILE};
 use crate::{stored, void};
 
 /// What a comparison is based on, apart from the records.
@@ -165,6 +166,7 @@ pub fn read(root: &Path, basis: &Basis) -> Result<Results, LabError> {
         prices: price_source,
         study: study_source,
         results: None,
+        used: used::text(root)?.map(|text| source(Path::new(USED_FILE), false, &text)),
         insist: basis.insist.clone(),
         checked: has_file(&root.join(CHECKED_FILE)),
     };
@@ -212,6 +214,7 @@ pub(crate) fn compare(material: Material) -> Result<Results, LabError> {
         let text = "trials on disk lie outside the sweep of the study and are not used".to_owned();
         comparison.remarks.push(Remark { text, flag: None, trials: counting - used, example: first.key.path() });
     }
+    comparison.spent = used::of(head.used.as_ref().map_or("", |used| &used.text), &results, &inputs)?;
     comparison.remarks.extend(out_of_order(&inputs.study, &records[..used]));
     comparison.remarks.extend(void::remarks(&records[counting..]));
     // What the log of an imported trial does not say is told with it.

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
+use perbuck_core::compare::Work;
 use perbuck_core::plan::TrialKey;
 use perbuck_core::run_record::{Flag, Interval};
 use perbuck_core::study::Study;
@@ -12,16 +13,17 @@ use perbuck_workloads::Plan;
 
 use crate::deploy::{self, Deployment, Spending};
 use crate::error::{ErrorKind, LabError};
-use crate::estimate::{Ahead, Estimate, TimeLeft, length};
+use crate::estimate::{Ahead, Estimate, TimeLeft, length, time_and_cost};
 use crate::fleet::{Fleet, FleetOptions, Load};
 use crate::globals;
 use crate::inputs::Inputs;
 use crate::live::{Event, Live, Price};
 use crate::looks::{Looks, Next};
+use crate::noise::Noise;
 use crate::planned;
 use crate::plans;
 use crate::preflight;
-use crate::prepare::{self, Checked, Ensured};
+use crate::prepare::Ensured;
 use crate::progress::{Done, Progress, clock_text, second_text};
 use crate::rest;
 use crate::servers::{self, Servers};
@@ -30,11 +32,13 @@ use crate::sidecar::Trial;
 use crate::stage::{self, AskPassword};
 use crate::store::Store;
 use crate::trial::{self, Context};
+use crate::used::Meter;
 use crate::void;
 use clusters::on_clusters;
 use watched::Watched;
 use which::{all_of, asked_for, deployable, set_by_hand};
 
+mod checked;
 mod clusters;
 mod watched;
 mod which;
@@ -76,7 +80,7 @@ pub fn study(inputs: &Inputs, options: &RunOptions, progress: &mut dyn Progress,
 }
 
 fn whole(inputs: &Inputs, options: &RunOptions, progress: &mut dyn Progress, stop: &StopToken) -> Result<PathBuf, LabError> {
-    let fingerprint = inputs.study.fingerprint();
+    let (fingerprint, began) = (inputs.study.fingerprint(), Instant::now());
     let files = inputs.into();
     let store = Store::join_within(&options.results, files, &fingerprint, Duration::ZERO)?;
     store.keeps_rule(&inputs.study)?;
@@ -101,14 +105,21 @@ fn whole(inputs: &Inputs, options: &RunOptions, progress: &mut dyn Progress, sto
     } else if on_disk > 0 {
         progress.line(&format!("{on_disk} of {} trials are on disk; going on with the others", plan.len()));
     }
+    let mut meter = Meter::start(store.root(), &inputs.study, began)?;
+    if let Some(used) = meter.so_far(inputs)? {
+        progress.line(&format!("used until now: {}", used.text()));
+    }
     planned::remarks(inputs, &plan).iter().for_each(|line| progress.alert(line));
     let on_disk = (plan.len(), on_disk);
-    let checked = if deploy::deploys(&inputs.study) {
-        on_clusters(inputs, options, &store, on_disk, &missing, progress, stop)?
+    let done = if deploy::deploys(&inputs.study) {
+        on_clusters(inputs, options, (&store, &mut meter), on_disk, &missing, progress, stop)
     } else {
-        measured((inputs, None), options, (&store, looks), on_disk, &missing, progress, stop)?;
-        true
+        measured((inputs, None), options, (&store, looks, &mut meter), on_disk, &missing, progress, stop).map(|()| true)
     };
+    // What was used is used, however the run ended.
+    let noted = meter.note();
+    let checked = done?;
+    noted?;
     if checked {
         store.mark_checked()?;
     }
@@ -119,7 +130,7 @@ fn whole(inputs: &Inputs, options: &RunOptions, progress: &mut dyn Progress, sto
 fn measured(
     (inputs, deployment): (&Inputs, Option<&Deployment<'_>>),
     options: &RunOptions,
-    (store, looks): (&Store, Looks<'_>),
+    (store, looks, meter): (&Store, Looks<'_>, &mut Meter),
     (of, on_disk): (usize, usize),
     missing: &[(usize, &TrialKey)],
     progress: &mut dyn Progress,
@@ -131,7 +142,8 @@ fn measured(
     let (ensured, told, began) = (BTreeSet::new(), BTreeSet::new(), Instant::now());
     let left = Ahead::of(&inputs.study, missing.iter().map(|(_, key)| *key));
     let plans = options.plans.then_some(inputs.plans.as_slice());
-    let mut run = Run { store, id, of, looks, plans, left, ensured, told, progress, live, time, began };
+    let noise = Noise::start(&inputs.study, &options.results, store.root(), progress)?;
+    let mut run = Run { store, id, of, looks, noise, meter, plans, left, ensured, told, progress, live, time, began };
     // Where nothing is missing, the data are still to be checked.
     let mut deployments: Vec<&[(usize, &TrialKey)]> = missing.chunk_by(|a, b| a.1.deployment() == b.1.deployment()).collect();
     if deployments.is_empty() {
@@ -146,9 +158,10 @@ fn measured(
     let mut later = deployments.len() as u32;
     for missing in deployments {
         later -= 1;
+        run.meter.now(Work::Servers)?;
         run.time.start_deployment(later);
         if !missing.is_empty() {
-            run.tell_what_is_left(&inputs.study);
+            run.tell_what_is_left(inputs);
         }
         // Before the stages, so that it goes after them: each deployment has servers of its own.
         let servers = Servers::start(&inputs.study, inputs.registry, stop, run.progress)?;
@@ -162,6 +175,7 @@ fn measured(
         let context = Context { study: &inputs.study, fingerprint: &fingerprint, host: &host, fleet: fleet.as_ref(), deployment };
         let mut session = Session::start(inputs, context, (&stages, servers), store.root(), stop, run.progress)?;
         let measured = run.measure(&mut session, missing);
+        let measured = measured.and(run.meter.now(Work::Checks));
         session.end(measured, run.progress)?;
         run.check(&session)?;
     }
@@ -193,6 +207,8 @@ struct Run<'a> {
     /// Trials of the study.
     of: usize,
     looks: Looks<'a>,
+    noise: Noise,
+    meter: &'a mut Meter,
     /// The workloads, where plans of their queries are asked for.
     plans: Option<&'a [Plan]>,
     /// Those that are still to be run.
@@ -209,21 +225,23 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
-    fn tell_what_is_left(&mut self, study: &Study) {
-        let (left, trials) = (clock_text(self.time.left(self.left, Duration::ZERO)), self.left.trials);
+    fn tell_what_is_left(&mut self, inputs: &Inputs) {
+        let (left, trials) = (time_and_cost(inputs, self.time.left(self.left, Duration::ZERO)), self.left.trials);
         let plural = if trials == 1 { "" } else { "s" };
-        let (most, about) = if study.decision.until.is_some() { ("at most ", "at most") } else { ("", "about") };
+        let (most, about) = if inputs.study.decision.until.is_some() { ("at most ", "at most") } else { ("", "about") };
         self.progress.line(&format!("{most}{trials} trial{plural} to run, {about} {left} with loads and checks"));
     }
 
     /// Loads what is missing for any of the trials, and runs them.
     fn measure(&mut self, session: &mut Session<'_>, missing: &[(usize, &TrialKey)]) -> Result<(), LabError> {
+        self.meter.now(Work::Loads)?;
         let needed = missing.iter().map(|(_, key)| stage_of(session.context.study, key)).collect::<Result<BTreeSet<_>, _>>()?;
         for stage in needed {
             self.live.say(Event::Doing { text: format!("looking at the data of {}", session.stages[stage].title) });
             let began = Instant::now();
             let loaded = matches!(session.ensure(stage, self.progress)?, Ensured::Loaded);
             self.time.load_took(stage, loaded.then(|| began.elapsed()));
+            self.meter.note()?;
             self.ensured.insert(stage);
         }
         self.live.say(Event::Doing { text: "waiting until the servers are at rest".to_owned() });
@@ -234,6 +252,7 @@ impl Run<'_> {
             let began = Instant::now();
             let (stage, block) = (stage_of(session.context.study, key)?, self.block(session.context.study, key));
             let planned = length(session.context.study, &key.workload);
+            self.noise.before(key, self.progress);
             match self.looks.before(key, self.progress) {
                 Next::Run => {}
                 Next::Skip => {
@@ -254,6 +273,7 @@ impl Run<'_> {
             self.store.write_trial(&trial)?;
             let record = &trial.record;
             self.looks.saw(record);
+            self.noise.saw(record);
             session.note_end(stage, &block)?;
             self.time.trial_took(planned, began.elapsed());
             let metric = record.workload.metric.metric();
@@ -316,7 +336,9 @@ impl Run<'_> {
         position: usize,
     ) -> Result<Trial, LabError> {
         let study = session.context.study;
+        self.meter.now(Work::Loads)?;
         let task = session.ready(stage, key, trial::spec(study, key), position, self.progress)?;
+        self.meter.now(Work::Trials)?;
         let Self { progress, live, time, left, of, began: run_began, .. } = self;
         let head = format!("[{}/{of}] {}", position + 1, key.title());
         let done = |left| Done::of_time(run_began.elapsed(), left);
@@ -355,29 +377,6 @@ impl Run<'_> {
         }
         self.progress.detail(&format!("{name}: {text}"));
         format!(" ({name})")
-    }
-
-    /// Checks the data of every contender and workload.
-    fn check(&mut self, session: &Session<'_>) -> Result<(), LabError> {
-        self.live.say(Event::Doing { text: "checking the data after the last trial".to_owned() });
-        let (study, mut checked) = (session.context.study, Checked::default());
-        let mut seen = BTreeSet::new();
-        for (position, stage) in session.stages.iter().enumerate() {
-            let is_private = study.contenders[position / study.workloads.len()].server.is_some();
-            if is_private && !self.ensured.contains(&position) {
-                self.progress.line(&format!("{}: not checked, since its data went with the server of its trials", stage.title));
-                continue;
-            }
-            // Workloads that share their tables share their checks.
-            if seen.insert((position / study.workloads.len(), &stage.address, &stage.fingerprint)) {
-                checked = checked.and(prepare::check(stage, self.progress)?);
-            }
-        }
-        if let Some(text) = checked.text() {
-            self.progress.line(&format!("after the last trial {text}"));
-        }
-        // Checks take long, and the verdicts can wait.
-        if session.stop.requested() { Err(LabError::interrupted()) } else { Ok(()) }
     }
 }
 

@@ -20,6 +20,7 @@ use crate::inputs::{Inputs, Limit};
 use crate::live::LIVE_FILE;
 use crate::report::Format;
 use crate::sidecar::{self, Sort, Trial};
+use crate::used::USED_FILE;
 
 /// The name of the stored study.
 pub const STUDY_FILE: &str = "study.toml";
@@ -37,8 +38,20 @@ const ID_FILE: &str = "id";
 const LOCK_FILE: &str = ".lock";
 /// The names in a results folder that are perbuck's own, but for those that start with a dot and those of a report
 /// ([`Format::ALL`]): a contender has a folder beside them. That of the searches is shared: its trials lie deeper.
-const OWN_NAMES: [&str; 9] =
-    [STUDY_FILE, PRICES_FILE, FINGERPRINT_FILE, CHECKED_FILE, ID_FILE, LIVE_FILE, SETTINGS_FILE, STATE_FILE, markdown::FIGURES];
+const OWN_NAMES: [&str; 12] = [
+    STUDY_FILE,
+    PRICES_FILE,
+    FINGERPRINT_FILE,
+    CHECKED_FILE,
+    ID_FILE,
+    LIVE_FILE,
+    USED_FILE,
+    SIZING_PAGE,
+    SIZING_MARKDOWN,
+    SETTINGS_FILE,
+    STATE_FILE,
+    markdown::FIGURES,
+];
 /// The folders beside those of studies that the commands `sysbench`, `tpcc` and `ycsb` fill with studies of their own.
 const OWN_STUDIES: [&str; 3] = ["sysbench", "tpcc", "ycsb"];
 /// Keys that a message names, at most.
@@ -347,6 +360,10 @@ pub(crate) fn remove_if_there(path: &Path) {
 
 /// The folder below a results folder that holds searches for the capacity.
 pub(crate) const CAPACITY_FOLDER: &str = "capacity";
+
+/// What a demand costs by the searches, in a results folder.
+pub(crate) const SIZING_PAGE: &str = "sizing.html";
+pub(crate) const SIZING_MARKDOWN: &str = "sizing.md";
 
 /// The paths of all records of a study's own trials below its results folder.
 ///

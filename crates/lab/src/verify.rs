@@ -21,6 +21,7 @@ use crate::replay;
 use crate::report::PAGE;
 use crate::results::{self, Material};
 use crate::sidecar;
+use crate::used::USED_FILE;
 use crate::{store, stored};
 
 mod beside;
@@ -161,8 +162,9 @@ fn short(sum: &str) -> String {
 }
 
 fn sources(head: &Head) -> impl Iterator<Item = (&'static str, &Source)> {
-    let all = [("study", Some(&head.study)), ("prices", head.prices.as_ref()), ("results", head.results.as_ref())];
-    all.into_iter().filter_map(|(what, source)| Some((what, source?)))
+    let beside = [("prices", &head.prices), ("results", &head.results), ("used time", &head.used)];
+    let all = std::iter::once(("study", Some(&head.study))).chain(beside.map(|(what, source)| (what, source.as_ref())));
+    all.filter_map(|(what, source)| Some((what, source?)))
 }
 
 fn remade(found: &mut Findings, page: &str, packed: &str, data: Unpacked) {
@@ -261,7 +263,7 @@ fn numbers(value: &Value) -> usize {
 fn same_text(found: &mut Findings, embedded: &Source, given: Option<(PathBuf, String)>, stored: &Path) -> Result<(), LabError> {
     let (path, text) = match given {
         Some(given) => given,
-        None => (stored.to_owned(), folder::read_text("the file", stored, Limit::TEXT)?),
+        None => (stored.to_owned(), folder::read_text("the file", stored, Limit::RECORD)?),
     };
     let path = path.display();
     match text == embedded.text {
@@ -283,6 +285,11 @@ fn check_folder(found: &mut Findings, data: &Unpacked, folder: &Path, asked: &Ve
     if let Some(prices) = &data.head.prices {
         let given = price_text(asked.prices.as_deref(), &data.head.study.text)?;
         same_text(found, prices, given, &folder.join(store::PRICES_FILE))?;
+    }
+    if let Some(used) = &data.head.used {
+        same_text(found, used, None, &folder.join(USED_FILE))?;
+    } else if has_file(&folder.join(USED_FILE)) {
+        found.differs(format!("{}: is in the folder and not in the page", folder.join(USED_FILE).display()));
     }
     let mut embedded: BTreeMap<String, (&RunRecord, &str)> =
         data.records.iter().zip(&data.sums).map(|(r, sum)| (r.path(), (r, sum.as_str()))).collect();
@@ -341,6 +348,9 @@ fn extract(data: &Unpacked, folder: &Path) -> Result<(), LabError> {
     store::replace(&folder.join(store::STUDY_FILE), &data.head.study.text)?;
     if let Some(prices) = &data.head.prices {
         store::replace(&folder.join(store::PRICES_FILE), &prices.text)?;
+    }
+    if let Some(used) = &data.head.used {
+        store::replace(&folder.join(USED_FILE), &used.text)?;
     }
     if let Some(results) = &data.head.results {
         store::replace(&folder.join("results.csv"), &results.text)?;

@@ -53,7 +53,7 @@ pub mod text;
 pub mod trial;
 
 pub use document::ReportModel;
-pub use model::{model, replay};
+pub use model::{model, page_of, replay};
 pub use number::utc;
 pub use svg::over_time::{OverTime, RunOfPoints, over_time};
 pub use svg::power::{PowerLine, power_chart};

@@ -61,6 +61,8 @@ pub struct Summary {
     pub title: String,
     /// What was found, in sentences.
     pub sentences: Vec<String>,
+    /// What limits it.
+    pub caveats: Vec<String>,
     /// Label and value.
     pub facts: Vec<(String, String)>,
     /// Its numbers.
@@ -72,6 +74,7 @@ pub fn summary(found: &Summary, screen: Screen) -> String {
     let mut writer = Writer::new(screen);
     writer.heading(&found.title, '═');
     writer.marked_lines(found.sentences.iter().map(|text| ("• ", text.as_str(), Style::new())));
+    writer.warnings(found.caveats.iter().map(String::as_str));
     for (label, value) in &found.facts {
         writer.wrapped(&format!("{label:<18}"), value);
     }

@@ -3,10 +3,9 @@
 use perbuck_console::{Display, TRIAL_STOPS, print, print_json, stop_on_signal};
 use perbuck_core::study::{Contender, NO_LIMIT_NS, Study, Sweep};
 use perbuck_core::units::duration_text;
-use perbuck_lab::estimate::Estimate;
+use perbuck_lab::estimate::{Estimate, time_and_cost};
 use perbuck_lab::inputs::Inputs;
 use perbuck_lab::preflight::Preflight;
-use perbuck_lab::progress::clock_text;
 use perbuck_lab::registry::Registry;
 use perbuck_lab::run::RunOptions;
 use perbuck_lab::{Lab, LabError, LabOptions, inputs};
@@ -87,7 +86,7 @@ fn trials(inputs: &Inputs) -> String {
             ", whose time is not known, since a number of transactions or the last stream ends them".to_owned()
         } else {
             let mean = if study.workloads.iter().all(|w| w.sweep.is_none()) { "" } else { " in the mean" };
-            let (each, all) = (duration_text(estimate.trial.as_nanos() as u64), clock_text(estimate.total()));
+            let (each, all) = (duration_text(estimate.trial.as_nanos() as u64), time_and_cost(inputs, estimate.total()));
             format!(" of {each}{mean}, about {all} with loads and checks")
         },
     );

@@ -172,13 +172,14 @@ pub(crate) fn capacity(arguments: &CapacityArguments) -> Result<(), LabError> {
         warmup_ns: arguments.warmup,
         duration_ns: arguments.duration,
         arrivals,
+        demand_per_s: arguments.demand,
         results: arguments.results.clone(),
         fleet: fleet::options(&arguments.fleet)?,
         ask_password: arguments.password.asked(),
     };
     let stop = stop_on_signal(TRIAL_STOPS)?;
     let capacity = search_capacity(inputs, &request, &mut Display::default(), &stop)?;
-    print_report(arguments.json, &capacity.found, || text::summary(&capacity.report, screen()))?;
+    print_report(arguments.json, &capacity.for_programs(), || text::summary(&capacity.report, screen()))?;
     capacity.kept()
 }
 

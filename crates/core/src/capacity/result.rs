@@ -122,6 +122,15 @@ impl CapacityResult {
         self.capacity_per_s.is_some() && (self.broken.is_none() || self.why == Why::ClientLimited)
     }
 
+    /// Where the capacity lies by the outcomes: up to the first of these rates every trial kept the objective, and from the second one on
+    /// none did. Each is `None` where no trial tells it.
+    pub fn range(&self, rule: &CapacityRule) -> (Option<u32>, Option<u32>) {
+        let rates = |kept: bool| self.probes.iter().filter(move |p| rule.keeps(p) == kept).map(|p| p.rate_per_s);
+        let (broken, kept) = (rates(false).min().unwrap_or(u32::MAX), rates(true).max().unwrap_or(0));
+        let above = rates(false).filter(|rate| *rate > kept && !self.at_least()).min();
+        (rates(true).filter(|rate| *rate < broken).max(), above)
+    }
+
     /// The result in plain words, such as `the objective was kept in 3 of 3 trials at 4,100/s and broken in 3 of 3 at
     /// 4,182/s`, and what limits it.
     pub fn sentence(&self) -> String {

@@ -14,6 +14,7 @@ use super::looks::Looks;
 use super::models::Models;
 use super::rates::{KindResult, PointRates};
 use super::schema_1::first_schema;
+use super::spent::Spent;
 use super::stalls::Stalls;
 use crate::bill::Bill;
 use crate::metric::{Metric, named};
@@ -67,6 +68,9 @@ pub struct Comparison {
     pub beside: Option<Beside>,
     /// All bills: contenders in the order of the study, regions in the order of the study.
     pub bills: Vec<Bill>,
+    /// What the study itself cost; `None` where its results folder does not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spent: Option<Spent>,
     /// Remarks that a reader must see, with the trials they concern.
     pub remarks: Vec<Remark>,
 }

@@ -3,6 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::units::MicroUsd;
+
 /// When a difference counts.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Decision {
@@ -38,9 +40,19 @@ pub struct Until {
     pub least: u32,
     /// The last block: the most trials of any workload.
     pub most: u32,
-    /// One run starts no block that would end later, in nanoseconds.
+    /// One run starts no block by which it would use more.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub budget_ns: Option<u64>,
+    pub budget: Option<Budget>,
+}
+
+/// What one run may use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Budget {
+    /// Nanoseconds.
+    Ns(u64),
+    /// Dollars, by the bills of the contenders that are up and of the client.
+    Usd(MicroUsd),
 }
 
 /// The rule that was in force when a trial ran.

@@ -44,7 +44,7 @@ pub use crate::toml_reader::{Located, Scalar};
 use crate::units::{MicroUsd, Seed};
 use crate::workload_kind::WorkloadKind;
 pub use costs::{Discount, Fee, FeeTerms, Payment, Scenario, SnapshotRule, Traffic, TrafficAmount};
-pub use decision::{Decision, Slo, StoppingRule, Until};
+pub use decision::{Budget, Decision, Slo, StoppingRule, Until};
 pub use deploy::{ADMIN, CLIENT, DeploySpec, Provider};
 pub use factor::{Factor, FactorLevel, base_of};
 pub use published::{AuditSpec, Claim, PrintedNumber, Published, ResultRow, Rule, is_date};

@@ -1,5 +1,6 @@
 //! The shares of a run for which clusters are brought up and taken down.
 
+use perbuck_core::compare::Work;
 use perbuck_core::plan::TrialKey;
 use perbuck_load::stop::StopToken;
 
@@ -10,13 +11,14 @@ use crate::inputs::Inputs;
 use crate::looks::Looks;
 use crate::progress::Progress;
 use crate::store::Store;
+use crate::used::Meter;
 
 /// Runs these trials on clusters that are brought up for them, and taken down after them: once for each deployment, and for each contender
 /// where those are up one after the other. Says whether all data were checked after the last trial on them.
 pub(super) fn on_clusters(
     inputs: &Inputs,
     options: &RunOptions,
-    store: &Store,
+    (store, meter): (&Store, &mut Meter),
     on_disk: (usize, usize),
     missing: &[(usize, &TrialKey)],
     progress: &mut dyn Progress,
@@ -41,10 +43,11 @@ pub(super) fn on_clusters(
         let alone = share.contender.as_deref().map(|name| inputs.alone(name)).transpose()?;
         let inputs = alone.as_ref().unwrap_or(inputs);
         let looks = Looks::start(inputs, store.root())?;
+        meter.now_up(&inputs.study)?;
         let driven = Driven::of(inputs, (&share, !trials.is_empty()), &options, progress, stop)?;
         let on = (&driven.inputs, Some(&driven.deployment));
-        let done = measured(on, &driven.options, (store, looks), on_disk, trials, progress, stop);
-        driven.end(done, progress, stop)?;
+        let done = measured(on, &driven.options, (store, looks, &mut *meter), on_disk, trials, progress, stop);
+        driven.end(done.and(meter.now(Work::Servers)), progress, stop)?;
     }
     let checked = deploy::all_checked(inputs, &options.results)?;
     if !checked {

@@ -37,6 +37,9 @@ pub struct Head {
     pub prices: Option<Source>,
     /// Published results from a file of their own.
     pub results: Option<Source>,
+    /// The time that the study's runs used; `None` where the results folder does not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub used: Option<Source>,
     /// What the comparison was made in spite of: words of `--insist`.
     pub insist: Vec<String>,
     /// Whether the data were checked after the last trial.

@@ -15,6 +15,7 @@ fn head() -> Head {
         study: Source::new("study.toml", false, "name = \"</script><b>\"\n"),
         prices: None,
         results: None,
+        used: None,
         insist: vec!["errors".into()],
         checked: true,
     }

@@ -31,8 +31,10 @@ mod processors;
 mod published;
 mod regression;
 mod scaling;
+mod spent;
 mod steady;
 mod storage;
+mod summary;
 mod system;
 mod times;
 mod trace;
@@ -62,6 +64,7 @@ pub(crate) use processors::{heat_of, machine_busy};
 pub(crate) use published::nothing_measured;
 pub use published::replay;
 pub(crate) use regression::blocks as regression_blocks;
+pub use summary::page_of;
 pub(crate) use system::figure as system_figure;
 pub(crate) use verdicts::{ratio_cell, verdict_blocks, verdict_cell};
 use warnings::Caveats;
@@ -91,9 +94,11 @@ pub fn model(study: &Study, comparison: &Comparison, records: &[RunRecord]) -> R
         ("Kinds of transaction and statements", kinds::section(&all)),
         ("Phases", phases::section(&all)),
     ];
+    let own = spent::section(&all);
+    let cost = vec![("", money::section(&all)), ("Models of cost", models::section(&all)), ("What this answer cost", own)];
     let parts = [
         (ANSWER, vec![("", verdicts::section(&all))]),
-        (COST, vec![("", money::section(&all)), ("Models of cost", models::section(&all))]),
+        (COST, cost),
         (PERFORMANCE, performance),
         (
             ENVIRONMENT,

@@ -13,7 +13,7 @@ fn study_until(most: u32, summary: &str) -> Study {
         .replace("over = [8, 64]", summary)
         + "[decision]\nuntil = \"decided\"\n";
     let study = Study::read("s.toml", &text, &[]).unwrap();
-    assert_eq!(study.decision.until, Some(Until { least: 3, most, budget_ns: None }));
+    assert_eq!(study.decision.until, Some(Until { least: 3, most, budget: None }));
     study
 }
 

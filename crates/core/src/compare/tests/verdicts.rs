@@ -21,7 +21,7 @@ fn verdicts_at_the_edges_of_the_margin() {
     let on_the_edge = Ratio { value: 1.25, interval: Some(Interval { low: 1.2, high: 1.3 }), log_error: 0.01, freedom: 4.0 };
     assert_eq!(judge(&on_the_edge, &rule, 100), Verdict::Undecided { why: Why::OnTheEdge });
     // A study that ends by its verdicts gives up earlier, and not before the fifth block.
-    let until = |most| Decision { until: Some(Until { least: 3, most, budget_ns: None }), ..rule.clone() };
+    let until = |most| Decision { until: Some(Until { least: 3, most, budget: None }), ..rule.clone() };
     assert_eq!(judge(&on_the_edge, &until(12), 10), Verdict::Undecided { why: Why::Hopeless { most: 12 } });
     assert!(matches!(judge(&on_the_edge, &until(12), 4), Verdict::Undecided { why: Why::MoreTrials { .. } }));
     assert!(matches!(judge(&on_the_edge, &until(900), 10), Verdict::Undecided { why: Why::MoreTrials { .. } }));
@@ -108,7 +108,7 @@ fn before_the_planned_trials_there_is_no_verdict() {
     study.sweep.trials = 24;
     let verdict = |study: &Study| arm(&compare(study, &records, &[], &[]).unwrap()).throughput.as_ref().unwrap().verdict;
     assert_eq!(verdict(&study), Verdict::Undecided { why: Why::Unfinished { missing: 4 } });
-    study.decision.until = Some(Until { least: 3, most: 24, budget_ns: None });
+    study.decision.until = Some(Until { least: 3, most: 24, budget: None });
     assert!(!matches!(verdict(&study), Verdict::Undecided { why: Why::Unfinished { .. } }));
 }
 

@@ -1,19 +1,36 @@
 //! How a study decides: confidence, margin, and an objective of latency.
 
-use crate::study::{Decision, Slo, Study, Until};
+use crate::study::{Budget, Decision, Slo, Study, Until};
 use crate::toml_reader::Section;
+use crate::units::{MicroUsd, TEN_YEARS_NS, parse_duration_ns};
 
 /// Blocks before the first look where the study does not say.
 const LEAST: u32 = 3;
 
+/// A time, or dollars after their sign.
+fn read_budget(s: &Section<'_>) -> Option<Budget> {
+    let text = s.text("budget")?.value;
+    let read = match text.strip_prefix('$') {
+        Some(digits) => MicroUsd::parse_usd(digits).map(Budget::Usd),
+        None => parse_duration_ns(&text).map(Budget::Ns),
+    };
+    let read = read.and_then(|budget| match budget {
+        Budget::Ns(ns) if ns > TEN_YEARS_NS => Err(format!("\"{text}\" is longer than ten years")),
+        Budget::Usd(dollars) if dollars.0 <= 0 => Err(format!("\"{text}\" pays for nothing")),
+        budget => Ok(budget),
+    });
+    let help = "write a time or dollars: `budget = \"2h\"`, `budget = \"$50\"`";
+    read.map_err(|why| s.report("budget", format!("`decision.budget`: {why}"), help)).ok()
+}
+
 /// `until`, `least` and `budget`. The most blocks are those of the sweep, which is read later.
 fn read_until(s: &Section<'_>, decision: &mut Decision) {
     let least = s.count("least", 2..=1_000);
-    let budget = s.duration_ns("budget");
+    let budget = read_budget(s);
     match s.text("until").map(|until| until.value) {
         Some(until) if until == "decided" => {
             let least = least.unwrap_or(LEAST);
-            decision.until = Some(Until { least, most: least, budget_ns: budget.map(|b| b.value) });
+            decision.until = Some(Until { least, most: least, budget });
         }
         Some(until) => {
             s.report(
@@ -40,6 +57,12 @@ pub(super) fn plan_looks(root: &Section<'_>, study: &mut Study) {
     let (most, deployments) = (study.workloads.iter().map(|w| study.sweep_of(&w.name).trials).max(), sweep.deployments);
     let (Some(until), Some(section)) = (&mut study.decision.until, root.table("decision")) else { return };
     until.most = most.unwrap_or(until.least);
+    let spends = study.price.snapshot.is_some() && !study.notional;
+    if matches!(until.budget, Some(Budget::Usd(_))) && !spends {
+        let why = if study.notional { "its trials run on other machines than it prices" } else { "the study prices nothing" };
+        let help = "give a time, such as `budget = \"2h\"`, or name the prices of the machines that are used in `[price]`";
+        section.report("budget", format!("`budget` is in dollars, and {why}"), help);
+    }
     let rivals = study.contenders.iter().filter(|c| c.control_of.is_none()).count();
     if !measured {
         let help = "leave it out: these results have as many trials as they have";

@@ -4,7 +4,7 @@ mod answer;
 mod charts;
 mod sources;
 
-use super::{Context, warnings::Caveats};
+use super::{Context, spent, warnings::Caveats};
 use crate::document::Brief;
 
 /// Caveats of the brief; the last section has all.
@@ -16,7 +16,7 @@ pub(crate) fn brief(all: &Context<'_>, caveats: &Caveats) -> Brief {
     let short = caveats.short();
     Brief {
         answer: answer::answer(all, &parts),
-        remarks: answer::remarks(all),
+        remarks: answer::remarks(all).into_iter().chain(spent::sentence(all)).collect(),
         parts,
         figures: charts::figures(all),
         more_caveats: short.len().saturating_sub(CAVEATS),
