@@ -28,6 +28,7 @@ use crate::inputs::Inputs;
 use crate::preflight::{self, Purpose, Request};
 use crate::prepare;
 use crate::progress::{Progress, second_text};
+use crate::run::with_known_windows;
 use crate::servers::Servers;
 use crate::session::Session;
 use crate::stage::{self, AskPassword};
@@ -112,6 +113,7 @@ pub fn search_capacity(
         let message = format!("you set the levels of factor `{}`, and a search does not know which is set now", factor.name);
         return Err(LabError::usage(message, "leave the factor out of the study, and search once for each level"));
     }
+    let inputs = with_known_windows(&inputs, &request.results)?.unwrap_or(inputs);
     let fingerprint = inputs.study.fingerprint();
     let inputs = chosen(inputs, request)?;
     let terms = Terms::new(request, &inputs.study)?;

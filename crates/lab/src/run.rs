@@ -32,10 +32,12 @@ use crate::store::Store;
 use crate::trial::{self, Context};
 use crate::void;
 use clusters::on_clusters;
+pub(crate) use pilot::with_known_windows;
 use watched::Watched;
 use which::{all_of, asked_for, deployable, set_by_hand};
 
 mod clusters;
+mod pilot;
 mod watched;
 mod which;
 
@@ -76,6 +78,8 @@ pub fn study(inputs: &Inputs, options: &RunOptions, progress: &mut dyn Progress,
 }
 
 fn whole(inputs: &Inputs, options: &RunOptions, progress: &mut dyn Progress, stop: &StopToken) -> Result<PathBuf, LabError> {
+    let with_windows = pilot::with_windows(inputs, options, progress, stop)?;
+    let inputs = with_windows.as_ref().unwrap_or(inputs);
     let fingerprint = inputs.study.fingerprint();
     let files = inputs.into();
     let store = Store::join_within(&options.results, files, &fingerprint, Duration::ZERO)?;

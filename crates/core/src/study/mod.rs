@@ -23,6 +23,7 @@ mod sweep;
 mod told;
 mod transactions;
 mod tuning;
+mod windows;
 
 use std::collections::BTreeMap;
 
@@ -43,6 +44,7 @@ use crate::metric::Metric;
 pub use crate::toml_reader::{Located, Scalar};
 use crate::units::{MicroUsd, Seed};
 use crate::workload_kind::WorkloadKind;
+pub use self::windows::{Auto, FoundWindow, with_windows, with_windows_of};
 pub use costs::{Discount, Fee, FeeTerms, Payment, Scenario, SnapshotRule, Traffic, TrafficAmount};
 pub use decision::{Decision, Slo, StoppingRule, Until};
 pub use deploy::{ADMIN, CLIENT, DeploySpec, Provider};
