@@ -52,6 +52,7 @@ const NOT_RUN: &[(&str, &str, &str)] = &[
     ("docs/commands/sysbench.md", "perbuck report results/sysbench", "likewise"),
     ("docs/commands/verify.md", "sed -n", "needs jq; verify.rs unpacks the records by gunzip"),
     ("docs/lease.md", "perbuck run second.toml", "a second perbuck at the same time; other_load.rs does it"),
+    ("docs/method/windows.md", "perbuck run study.toml", "half an hour of pilot trials; windows.rs does it with shorter ones"),
     ("docs/method/errors.md", "perbuck run study.toml", "another program on the server; other_load.rs does it"),
     ("docs/terminal.md", "perbuck run study.toml", "shows a bar on a terminal; terminal.rs does it"),
     ("docs/prometheus.md", "", "servers that run on; prometheus.rs does it"),

@@ -60,4 +60,5 @@ pub mod study;
 pub mod toml_reader;
 pub mod units;
 pub mod usl;
+pub mod windows;
 pub mod workload_kind;

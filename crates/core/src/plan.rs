@@ -223,8 +223,10 @@ impl Study {
         let pause = if s.cooldown_ns > 0 { format!(" cooldown {}", s.cooldown_ns) } else { String::new() };
         let order = if s.one_by_one { " one by one" } else { "" };
         let client = if self.client.stands == Stands::Beside { " client beside" } else { "" };
+        // What is found later is measured as if it were written.
+        let awaited = if self.awaiting_pilots().is_empty() { "" } else { " lengths by pilot trials" };
         fingerprint(&format!(
-            "{contenders:?} {workloads:?} {sweep:?}{open}{events}{servers}{deployed}{changed}{pause}{own}{levels}{caches}{client}{order} {}",
+            "{contenders:?} {workloads:?} {sweep:?}{open}{events}{servers}{deployed}{changed}{pause}{own}{levels}{caches}{client}{order}{awaited} {}",
             self.seed.0
         ))
     }

@@ -158,6 +158,9 @@ pub struct LoadRecord {
     pub warmup_ns: u64,
     /// Measured window as asked, nanoseconds.
     pub duration_ns: u64,
+    /// From which pilot trials warm-up or window come; absent where the study says both.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pilots: Option<String>,
     /// Idle time before the trial as asked, nanoseconds.
     #[serde(default, skip_serializing_if = "measured::is_zero")]
     pub cooldown_ns: u64,

@@ -39,6 +39,8 @@ pub const LEAST_MEASURED_S: usize = 20;
 /// The last batches, at which MSER-5 does not truncate beyond the half: the spread of so few is small by chance (Hoad,
 /// Robinson and Davies 2010).
 const LAST_BATCHES: usize = 5;
+/// A criterion of MSER-5 that is larger by no more than this factor is so by chance.
+const NEARLY: f64 = 1.2;
 /// A transient matters above this share of the level.
 const MATTERS: f64 = 0.02;
 /// A drift matters above this share of the mean.
@@ -128,9 +130,35 @@ fn differ(series: &[f64], cut: usize, share: f64) -> bool {
     (other - level).abs() > noise.max(share * level)
 }
 
-/// The means of whole batches; seconds beyond the last whole batch are left out.
+/// The transient at the start of a series, in seconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Transient {
+    /// Where MSER-5 says that it ends.
+    pub(crate) end: usize,
+    /// The earliest end that is nearly as good. MSER-5 often cuts later than it must.
+    pub(crate) earliest: usize,
+}
+
+/// The transient of a series; none where it differs from the rest by no more than this share, or than noise. `None` where the series is
+/// too short, or settles only in its second half.
+pub(crate) fn transient(series: &[f64], share: f64) -> Option<Transient> {
+    let cut = mser5(series).filter(|_| series.len() >= LEAST_BATCHES * BATCH_S)?;
+    // After an early transient the rest may have its minimum late by chance: what lies between the two decides.
+    if cut.anywhere > cut.early && differ(&series[cut.early..], cut.anywhere - cut.early, share) {
+        return None;
+    }
+    let transient = Transient { end: cut.early, earliest: cut.nearly };
+    Some(if differ(series, cut.early, share) { transient } else { Transient::default() })
+}
+
+/// The means of batches of five seconds.
 fn batch_means(series: &[f64]) -> Vec<f64> {
-    series.chunks_exact(BATCH_S).map(|b| b.iter().sum::<f64>() / BATCH_S as f64).collect()
+    means_of(series, BATCH_S)
+}
+
+/// The means of whole batches of that many seconds; seconds beyond the last whole batch are left out.
+pub(crate) fn means_of(series: &[f64], seconds: usize) -> Vec<f64> {
+    series.chunks_exact(seconds).map(|b| b.iter().sum::<f64>() / seconds as f64).collect()
 }
 
 /// Where MSER-5 truncates, in seconds.
@@ -140,6 +168,8 @@ struct Truncation {
     anywhere: usize,
     /// The best in the first half.
     early: usize,
+    /// The earliest whose criterion is at most [`NEARLY`] times that.
+    nearly: usize,
 }
 
 /// The truncations that minimise the standard error of the rest, the earliest where several do; `None` without a batch.
@@ -152,7 +182,7 @@ fn mser5(series: &[f64]) -> Option<Truncation> {
     let latest = half.max(count.saturating_sub(LAST_BATCHES));
     let (mut sum, mut squares) = (0.0, 0.0);
     let (mut least, mut least_early) = (f64::INFINITY, f64::INFINITY);
-    let mut best = Truncation::default();
+    let (mut best, mut criteria) = (Truncation::default(), Vec::with_capacity(half + 1));
     for first in (0..count).rev() {
         let value = batches[first] - origin;
         sum += value;
@@ -162,10 +192,15 @@ fn mser5(series: &[f64]) -> Option<Truncation> {
         if first <= latest && criterion <= least {
             (least, best.anywhere) = (criterion, first * BATCH_S);
         }
-        if first <= half && criterion <= least_early {
-            (least_early, best.early) = (criterion, first * BATCH_S);
+        if first <= half {
+            criteria.push(criterion);
+            if criterion <= least_early {
+                (least_early, best.early) = (criterion, first * BATCH_S);
+            }
         }
     }
+    let is_near = |criterion: &f64| *criterion <= NEARLY * least_early;
+    best.nearly = criteria.iter().rev().position(is_near).unwrap_or(0) * BATCH_S;
     Some(best)
 }
 

@@ -302,6 +302,7 @@ fn example() -> RunRecord {
             workers: 2,
             warmup_ns: 1_000_000_000,
             duration_ns: 10_000_000_000,
+            pilots: Some("3 pilot trials of 5 min".into()),
             cooldown_ns: 0,
             max_attempts: 10,
         },

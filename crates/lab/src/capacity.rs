@@ -31,6 +31,7 @@ use crate::inputs::Inputs;
 use crate::preflight::{self, Purpose, Request};
 use crate::prepare;
 use crate::progress::{Progress, second_text};
+use crate::run::with_known_windows;
 use crate::servers::Servers;
 use crate::session::Session;
 use crate::stage::{self, AskPassword};
@@ -158,6 +159,7 @@ pub fn search_capacity(
             "add a `[price]` table with `snapshot` and `regions`, and `node` to each contender",
         ));
     }
+    let inputs = with_known_windows(&inputs, &request.results)?.unwrap_or(inputs);
     let fingerprint = inputs.study.fingerprint();
     let inputs = chosen(inputs, request)?;
     let terms = Terms::new(request, &inputs.study)?;

@@ -6,6 +6,7 @@ use perbuck_core::compare::{cost_of, driven, used_text};
 use perbuck_core::plan::TrialKey;
 use perbuck_core::study::{Contender, Provider, Reset, Study, WorkloadSpec};
 use perbuck_core::units::MicroUsd;
+use perbuck_core::windows::PILOTS;
 use perbuck_workloads::Plan;
 
 use crate::inputs::Inputs;
@@ -40,6 +41,8 @@ pub struct Estimate {
     pub(crate) loads: Vec<Duration>,
     /// The checks after the last trial.
     pub(crate) checks: Duration,
+    /// The pilot trials that the study still needs.
+    pub(crate) pilots: Duration,
     deployments: u32,
 }
 
@@ -68,6 +71,7 @@ impl Estimate {
             around: around(study, reloads),
             loads,
             checks,
+            pilots: pilots(study).1,
             deployments: study.sweep.deployments,
         }
     }
@@ -76,7 +80,7 @@ impl Estimate {
     pub fn total(&self) -> Duration {
         let trials = (self.trial + self.around).as_secs_f64() * self.trials as f64;
         let loads = (self.loads.iter().sum::<Duration>() + self.checks).as_secs_f64() * f64::from(self.deployments);
-        Duration::try_from_secs_f64(trials + loads).unwrap_or(Duration::MAX)
+        Duration::try_from_secs_f64(trials + loads).unwrap_or(Duration::MAX).saturating_add(self.pilots)
     }
 }
 
@@ -96,6 +100,17 @@ pub fn cost(inputs: &Inputs, time: Duration) -> Option<MicroUsd> {
 /// A time and what it costs: `3:28 min and $0.12`.
 pub fn time_and_cost(inputs: &Inputs, time: Duration) -> String {
     used_text(clock_text(time), cost(inputs, time))
+}
+
+/// How many pilot trials a study still needs, and how long they take. An A/A control needs none: it is what it repeats.
+pub(crate) fn pilots(study: &Study) -> (u64, Duration) {
+    let contenders = study.contenders.iter().filter(|c| c.control_of.is_none()).count() as u32;
+    let lengths = study.workloads.iter().map(|w| &study.sweep_of(&w.name).auto).filter(|auto| auto.is_awaited());
+    let cooldown_ns = study.sweep.cooldown_ns;
+    lengths.fold((0, Duration::ZERO), |(count, time), auto| {
+        let each = AROUND.saturating_add(Duration::from_nanos(auto.pilot_ns.saturating_add(cooldown_ns)));
+        (count + u64::from(contenders * PILOTS), time.saturating_add(each.saturating_mul(contenders * PILOTS)))
+    })
 }
 
 /// How long it takes until a contender can be driven, and until it is gone again. Clusters that are up side by side are made together.
@@ -245,6 +260,10 @@ mod tests {
         // 760 MB each, loaded once and checked twice.
         assert!(large.total() > small.total() + Duration::from_secs(120), "{large:?}");
         assert!(small.total() > Duration::from_secs(48 + 5) && small.total() < Duration::from_secs(62), "{small:?}");
+        let piloted = estimate("trials = 3\npilot = \"40s\"", "kind = \"sysbench\"\ntable_size = 1\nduration = \"auto\"");
+        // Three of each contender; and until its window is found, the longest counts.
+        assert_eq!((piloted.pilots, piloted.trial), (Duration::from_millis(6 * 40_500), Duration::from_secs(1 + 20)));
+        assert!(piloted.total() > piloted.pilots + Duration::from_secs(12 * 21), "{piloted:?}");
         let tpcc = |reset: &str| estimate("trials = 3", &format!("kind = \"tpcc\"\nwarehouses = 10\n{reset}")).total();
         let [never, block, trial] = ["reset = \"never\"", "", "reset = \"per-trial\""].map(tpcc);
         assert!(never < block && block < trial, "{never:?} {block:?} {trial:?}");
@@ -257,7 +276,7 @@ mod tests {
         let s = Duration::from_secs;
         let (trial, around, loads, checks) = (s(10), s(1), vec![s(20), s(20)], s(4));
         let ahead = |trials| Ahead { trials, planned: s(10) * trials as u32 };
-        let mut left = TimeLeft::new(Estimate { trials: 3, trial, around, loads, checks, deployments: 1 });
+        let mut left = TimeLeft::new(Estimate { trials: 3, trial, around, loads, checks, pilots: s(0), deployments: 1 });
         assert_eq!(left.left(ahead(3), s(0)), s(3 * 11 + 40 + 4));
         left.load_took(0, Some(s(40)));
         assert_eq!(left.left(ahead(3), s(0)), s(3 * 11 + (20 + 4) * 2));

@@ -9,7 +9,7 @@ use perbuck_core::study::{Contender, NO_LIMIT_NS, Reset, Study, base_of};
 use perbuck_core::units::{MicroUsd, duration_text, thousands};
 use serde::{Serialize, Serializer};
 
-use crate::estimate::{self, Estimate};
+use crate::estimate::{self, Estimate, pilots};
 use crate::inputs::Inputs;
 use crate::preflight::megabytes;
 use crate::progress::clock_text;
@@ -88,14 +88,17 @@ pub struct Points {
     pub trials: u32,
     /// How often every contender is deployed.
     pub deployments: u32,
-    /// Time before the measured window, in nanoseconds.
+    /// Time before the measured window, in nanoseconds; the longest, where pilot trials are to find it.
     pub warmup_ns: u64,
-    /// The measured window, in nanoseconds; `None` where a number of transactions alone ends it.
+    /// The measured window, in nanoseconds; likewise. `None` where a number of transactions alone ends it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub duration_ns: Option<u64>,
     /// The transactions that end the window before its time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub events: Option<u64>,
+    /// Whether pilot trials are to find warm-up or window.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub by_pilots: bool,
 }
 
 impl Planned {
@@ -184,6 +187,7 @@ fn points(study: &Study, workload: &str) -> Points {
         deployments: sweep.deployments,
         duration_ns: (sweep.duration_ns < NO_LIMIT_NS).then_some(sweep.duration_ns),
         events: sweep.events,
+        by_pilots: sweep.auto.is_awaited(),
     }
 }
 
@@ -225,7 +229,19 @@ type LastUse<'a> = ((u32, u32, String), Option<&'a str>);
 /// What a user should know before such trials run.
 pub(crate) fn remarks(inputs: &Inputs, trials: &[TrialKey]) -> Vec<String> {
     let volumes = inputs.study.contenders.iter().flat_map(Contender::volumes_beyond_machines);
-    reads_after_writes(inputs, trials).into_iter().chain(volumes).collect()
+    let pilots = pilots_text(&inputs.study);
+    pilots.into_iter().chain(reads_after_writes(inputs, trials)).chain(volumes).collect()
+}
+
+/// What pilot trials are to find, and how long they take; `None` where the study needs none.
+pub fn pilots_text(study: &Study) -> Option<String> {
+    let auto = study.workloads.iter().map(|w| &study.sweep_of(&w.name).auto).find(|auto| auto.is_awaited())?;
+    let (trials, time) = pilots(study);
+    let (each, all, most) = (duration_text(auto.pilot_ns), clock_text(time), duration_text(auto.pilot_ns / 2));
+    let names = study.awaiting_pilots().join(", ");
+    Some(format!(
+        "pilot trials first find the lengths of {names}: {trials} of {each}, about {all} without loads; each length is then at most {most}"
+    ))
 }
 
 /// A sentence for each workload that only reads, and in some trial finds its tables as another one has changed them.
@@ -304,7 +320,8 @@ impl Points {
         };
         let unit = if self.levels == [1] && self.unit == "connections" { "connection" } else { self.unit };
         let (name, levels, warmup) = (base_of(&self.workload), levels.join(", "), duration_text(self.warmup_ns));
-        format!("{name}: {levels} {unit}, each {}, {warmup} of warm-up and {window} measured", self.times())
+        let most = if self.by_pilots { "at most " } else { "" };
+        format!("{name}: {levels} {unit}, each {}, {most}{warmup} of warm-up and {window} measured", self.times())
     }
 
     fn times(&self) -> String {
@@ -346,6 +363,16 @@ mod tests {
             "b has no target and no server: it can only be priced",
         ] {
             assert!(text.contains(line), "{line}: {text}");
+        }
+        let auto = planned(
+            "[[workload]]\nname = \"r\"\nkind = \"sysbench\"\n",
+            "connections = [1]\nwarmup = \"auto\"\npilot = \"2m\"\n",
+        );
+        for line in [
+            "r: 1 connection, each 5 times, at most 60 s of warm-up and 60 s measured",
+            "pilot trials first find the lengths of r: 6 of 2 min, about 12:03 min without loads; each length is then at most 60 s",
+        ] {
+            assert!(auto.text().contains(line), "{line}: {}", auto.text());
         }
         let endless = planned("[[workload]]\nname = \"r\"\nkind = \"sysbench\"\n", "connections = [1]\nevents = 150\n");
         assert_eq!(endless.estimated_s, None);

@@ -10,7 +10,7 @@ use perbuck_core::compare::{self, Comparison, Regression, Remark};
 use perbuck_core::parallel::both;
 use perbuck_core::plan::TrialKey;
 use perbuck_core::run_record::RunRecord;
-use perbuck_core::study::{Study, targets_given, without_target};
+use perbuck_core::study::{Study, targets_given, with_windows_of, without_target};
 use perbuck_report::ReportModel;
 use perbuck_report::evidence::{self, Head, Kind, Source};
 
@@ -139,16 +139,19 @@ pub fn read(root: &Path, basis: &Basis) -> Result<Results, LabError> {
         return Err(LabError::failed(message, "`perbuck run STUDY` measures them again"));
     }
     let study = basis.study.clone().unwrap_or_else(|| root.join(STUDY_FILE));
-    // A study that was measured at targets of the command line has them in the folder.
+    // A study that was measured at targets of the command line, or in windows that pilot trials found, has them in the folder.
     let stored = root.join(STUDY_FILE);
-    let targets = basis.study.as_ref().map(|_| folder::read_text("the study", &stored, Limit::TEXT)).transpose()?;
-    let mut targets = targets.map(|text| targets_given(&text)).unwrap_or_default();
+    let kept = basis.study.as_ref().map(|_| folder::read_text("the study", &stored, Limit::TEXT)).transpose()?;
+    let mut targets = kept.as_deref().map(targets_given).unwrap_or_default();
     if let Some(given) = &basis.study {
         let bare = without_target(&read_text("the study", given)?);
         targets.retain(|name, _| bare.contains(name));
     }
     let read = |what: &str, path: &Path, given: bool| {
-        let text = if given { study_text(path, &targets)? } else { folder::read_text(what, path, Limit::TEXT)? };
+        let text = match kept.as_deref().filter(|_| given) {
+            Some(kept) => with_windows_of(&study_text(path, &targets)?, kept),
+            None => folder::read_text(what, path, Limit::TEXT)?,
+        };
         Ok::<_, LabError>(source(path, given, &text))
     };
     // Another study names its prices itself.

@@ -35,11 +35,13 @@ use crate::trial::{self, Context};
 use crate::used::Meter;
 use crate::void;
 use clusters::on_clusters;
+pub(crate) use pilot::with_known_windows;
 use watched::Watched;
 use which::{all_of, asked_for, deployable, set_by_hand};
 
 mod checked;
 mod clusters;
+mod pilot;
 mod watched;
 mod which;
 
@@ -80,6 +82,8 @@ pub fn study(inputs: &Inputs, options: &RunOptions, progress: &mut dyn Progress,
 }
 
 fn whole(inputs: &Inputs, options: &RunOptions, progress: &mut dyn Progress, stop: &StopToken) -> Result<PathBuf, LabError> {
+    let with_windows = pilot::with_windows(inputs, options, progress, stop)?;
+    let inputs = with_windows.as_ref().unwrap_or(inputs);
     let (fingerprint, began) = (inputs.study.fingerprint(), Instant::now());
     let files = inputs.into();
     let store = Store::join_within(&options.results, files, &fingerprint, Duration::ZERO)?;

@@ -37,7 +37,7 @@ const ID_FILE: &str = "id";
 /// The name of the file that the one perbuck holds which writes to the folder.
 const LOCK_FILE: &str = ".lock";
 /// The names in a results folder that are perbuck's own, but for those that start with a dot and those of a report
-/// ([`Format::ALL`]): a contender has a folder beside them. That of the searches is shared: its trials lie deeper.
+/// ([`Format::ALL`]): a contender has a folder beside them. Those of searches and pilot trials are shared: their trials lie deeper.
 const OWN_NAMES: [&str; 12] = [
     STUDY_FILE,
     PRICES_FILE,
@@ -360,6 +360,8 @@ pub(crate) fn remove_if_there(path: &Path) {
 
 /// The folder below a results folder that holds searches for the capacity.
 pub(crate) const CAPACITY_FOLDER: &str = "capacity";
+/// The same for pilot trials.
+pub(crate) const PILOT_FOLDER: &str = "pilot";
 
 /// What a demand costs by the searches, in a results folder.
 pub(crate) const SIZING_PAGE: &str = "sizing.html";
@@ -382,8 +384,10 @@ pub(crate) fn evidence_in(root: &Path) -> Result<Vec<PathBuf>, LabError> {
 fn files_of(root: &Path, endings: &[&str]) -> Result<Vec<PathBuf>, LabError> {
     let is_record =
         |p: &PathBuf| p.extension().is_some_and(|e| endings.iter().any(|ending| e == *ending)) && p.parent() != Some(root);
-    // Searches lie deeper than trials, which keeps them apart even from a contender named like the folder.
-    let of_a_search =
-        |p: &PathBuf| p.strip_prefix(root).is_ok_and(|p| p.starts_with(CAPACITY_FOLDER) && p.components().count() > 4);
-    Ok(folder::walk(root)?.into_iter().filter(|p| is_record(p) && !of_a_search(p)).collect())
+    // Searches and pilot trials lie deeper than trials, which keeps them apart even from a contender named like their folder.
+    let is_apart = |p: &PathBuf| {
+        let below = p.strip_prefix(root).unwrap_or(p);
+        [CAPACITY_FOLDER, PILOT_FOLDER].iter().any(|folder| below.starts_with(folder)) && below.components().count() > 4
+    };
+    Ok(folder::walk(root)?.into_iter().filter(|p| is_record(p) && !is_apart(p)).collect())
 }

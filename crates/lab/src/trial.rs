@@ -228,7 +228,7 @@ pub fn run_watched(
         started_unix_ms,
         started_boot,
         rule: (!context.study.sweep.collected).then(|| context.study.rule_of(&task.key.workload)),
-        load: load_record(&spec, task.key.rate_per_s, outcome.workers, context.study.sweep.cooldown_ns),
+        load: load_record(context.study, (task.key, &spec), outcome.workers),
         workload: workload_record(context, task, rows_after),
         target,
         host: HostRecord { shared_with_server: shares_machine(&facts, &agents), ..context.host.clone() },
@@ -354,7 +354,7 @@ pub(crate) fn spec(study: &Study, key: &TrialKey) -> TrialSpec {
     }
 }
 
-fn load_record(spec: &TrialSpec, rate_per_s: Option<u32>, workers: u32, cooldown_ns: u64) -> LoadRecord {
+fn load_record(study: &Study, (key, spec): (&TrialKey, &TrialSpec), workers: u32) -> LoadRecord {
     let arrivals = match spec.load {
         LoadModel::Open { arrivals, .. } => Some(arrivals),
         LoadModel::Closed { .. } => None,
@@ -367,13 +367,14 @@ fn load_record(spec: &TrialSpec, rate_per_s: Option<u32>, workers: u32, cooldown
         }
         .to_owned(),
         connections: spec.connections,
-        rate_per_s,
+        rate_per_s: key.rate_per_s,
         arrivals,
         phases: spec.phases.clone(),
         workers,
         warmup_ns: spec.warmup_ns,
         duration_ns: spec.duration_ns,
-        cooldown_ns,
+        pilots: study.sweep_of(&key.workload).auto.found.clone(),
+        cooldown_ns: study.sweep.cooldown_ns,
         max_attempts: spec.max_attempts,
     }
 }

@@ -5,6 +5,7 @@ use perbuck_core::study::{Contender, NO_LIMIT_NS, Study, Sweep};
 use perbuck_core::units::duration_text;
 use perbuck_lab::estimate::{Estimate, time_and_cost};
 use perbuck_lab::inputs::Inputs;
+use perbuck_lab::planned::pilots_text;
 use perbuck_lab::preflight::Preflight;
 use perbuck_lab::registry::Registry;
 use perbuck_lab::run::RunOptions;
@@ -90,6 +91,7 @@ fn trials(inputs: &Inputs) -> String {
             format!(" of {each}{mean}, about {all} with loads and checks")
         },
     );
+    out.extend(pilots_text(study).map(|line| line + "\n"));
     for contender in &study.contenders {
         // As the study writes it; a target with a password was refused.
         let deployed =

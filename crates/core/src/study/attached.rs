@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use toml_edit::{DocumentMut, Item, Table, value};
 
 use super::Contender;
+use super::windows::WINDOW;
 use crate::problem::did_you_mean;
 use crate::toml_reader::{Located, Scalar, Section, TomlFile};
 
@@ -106,8 +107,9 @@ pub(super) fn texts(root: &Section<'_>, table: &str) -> BTreeMap<String, Located
 
 /// The targets that were given apart from the contenders.
 pub(super) fn targets(root: &Section<'_>) -> BTreeMap<String, Located<String>> {
-    // The files are asked for by name, and are known here.
+    // The files are asked for by name, windows when their workloads are known.
     root.has(FILES);
+    root.has(WINDOW);
     texts(root, TARGETS)
 }
 

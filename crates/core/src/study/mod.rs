@@ -23,6 +23,7 @@ mod sweep;
 mod told;
 mod transactions;
 mod tuning;
+mod windows;
 
 use std::collections::BTreeMap;
 
@@ -38,6 +39,7 @@ pub use self::server::{ConfigFile, ServerSpec, is_variable_name};
 pub use self::sweep::{NO_LIMIT_NS, Prewarm, Reset, Sweep};
 pub use self::transactions::TransactionChoice;
 pub use self::tuning::{Tuning, no_setting};
+pub use self::windows::{Auto, FoundWindow, with_windows, with_windows_of};
 pub use crate::bill::Rounding;
 use crate::metric::Metric;
 pub use crate::toml_reader::{Located, Scalar};

@@ -17,6 +17,7 @@ use super::published::{article, check_results, read_results};
 use super::server::{read_server, read_server_settings};
 use super::transactions::read_transactions;
 use super::tuning::read_tuning;
+use super::windows;
 use super::{
     AuditSpec, ClientSpec, Contender, Decision, Factor, Node, Published, Reset, STUDY_SCHEMA, Study, Summary, Sweep, WorkloadSpec,
 };
@@ -116,7 +117,7 @@ fn read_root(root: &Section<'_>, kinds: &Kinds) -> Option<Study> {
     }
     let (_, name, price, summary) = (schema?, name?, price?, summary?);
     let sweep = of_streams(root, sweep?, &workloads);
-    let mut study = Study {
+    let study = Study {
         name,
         question,
         baseline,
@@ -135,6 +136,12 @@ fn read_root(root: &Section<'_>, kinds: &Kinds) -> Option<Study> {
         beside,
         audit,
     };
+    whole(root, study)
+}
+
+/// What can be read, and judged, only when everything else is there.
+fn whole(root: &Section<'_>, mut study: Study) -> Option<Study> {
+    windows::give(root, &mut study);
     plan_looks(root, &mut study);
     few_enough(root, &study).then_some(study)
 }

@@ -4,6 +4,8 @@ use crate::arrivals::Arrivals;
 use crate::load_model::{LoadModel, Phase, PhaseLoad};
 use crate::units::TEN_YEARS_NS;
 
+use super::windows::Auto;
+
 /// Which points are measured and how long.
 #[derive(Debug, Clone)]
 pub struct Sweep {
@@ -24,6 +26,8 @@ pub struct Sweep {
     pub warmup_ns: u64,
     /// The measured window, in nanoseconds.
     pub duration_ns: u64,
+    /// Which of the two are left to pilot trials.
+    pub auto: Auto,
     /// Blocks: how often each point is measured on each contender, in each deployment.
     pub trials: u32,
     /// How often every contender is deployed.

@@ -37,6 +37,13 @@ pub(super) struct Terms {
 impl Terms {
     /// The terms of a command; where the command line says nothing, those of the study.
     pub(super) fn new(request: &CapacityRequest, study: &Study) -> Result<Self, LabError> {
+        if !study.awaiting_pilots().is_empty() && (request.warmup_ns.is_none() || request.duration_ns.is_none()) {
+            let message = "the study leaves warm-up or window to pilot trials, and a search runs none";
+            return Err(LabError::usage(
+                message,
+                "give --warmup and --duration, or run the study first: its windows are then known",
+            ));
+        }
         let (percentile, at_most_ns) = objective(request, study)?;
         let duration_ns = of_all(study, request.duration_ns, "duration", |sweep| sweep.duration_ns)?;
         if duration_ns < SHORTEST_NS {

@@ -52,7 +52,10 @@ fn sweeps<'a>(all: &Context<'a>) -> Vec<(String, &'a Sweep)> {
 fn measured(whose: &str, sweep: &Sweep, until: Option<&Until>) -> String {
     let (times, warmup, window) = (times(sweep, until), duration_text(sweep.warmup_ns), window(sweep));
     let cold = if sweep.cold { " Caches are made cold before each trial." } else { "" };
-    format!("{whose} is measured {times} on each contender: {warmup} of warm-up, then a measured window {window}.{cold}")
+    let measured =
+        format!("{whose} is measured {times} on each contender: {warmup} of warm-up, then a measured window {window}.{cold}");
+    let Some(from) = &sweep.auto.found else { return measured };
+    format!("{measured} Pilot trials, which count for nothing else, found {}: {}.", sweep.auto.words(), clean(from))
 }
 
 /// How the numbers of imported trials are made.

@@ -4,8 +4,10 @@ use std::ops::RangeInclusive;
 
 use crate::arrivals::Arrivals;
 use crate::load_model::{HIGHEST_PER_S, Phase, PhaseLoad};
+use crate::study::windows::{Auto, Length, read_length};
 use crate::study::{NO_LIMIT_NS, Prewarm, Sweep, WorkloadSpec};
 use crate::toml_reader::Section;
+use crate::windows::SHORTEST_PILOT_S;
 
 use super::{MANY, word};
 
@@ -20,6 +22,7 @@ impl Default for Sweep {
             phases: Vec::new(),
             warmup_ns: 10_000_000_000,
             duration_ns: 60_000_000_000,
+            auto: Auto::default(),
             trials: 5,
             deployments: 1,
             cooldown_ns: 0,
@@ -49,17 +52,16 @@ pub(super) fn read_sweep(s: &Section<'_>) -> Option<Sweep> {
         word(s, "arrivals", &[("poisson", Arrivals::Poisson), ("uniform", Arrivals::Uniform)]).unwrap_or(sweep.arrivals);
     let phases = s.each("phases", read_phase);
     let has_phases = s.has("phases");
-    sweep.warmup_ns = s.duration_ns("warmup").map_or(sweep.warmup_ns, |ns| ns.value);
+    sweep.auto.pilot_ns = read_pilot(s).unwrap_or(sweep.auto.pilot_ns);
     sweep.events = s.int("events", 1..=i64::MAX).map(|v| v.value as u64);
     sweep.collected = s.boolean("collected").is_some_and(|v| v.value);
     sweep.one_by_one = word(s, "contenders", &[("side-by-side", false), ("one-by-one", true)]).unwrap_or(false);
     if sweep.events.is_some() {
         sweep.duration_ns = NO_LIMIT_NS;
     }
-    if let Some(ns) = s.duration_ns("duration") {
-        sweep.duration_ns = ns.value;
-        long_enough(s, "sweep", ns.value);
-    }
+    let (warmup, duration) = (read_length(s, "warmup"), read_length(s, "duration"));
+    long_enough(s, "sweep", duration);
+    sweep.take_lengths(warmup, duration);
     sweep.trials = s.count("trials", TRIALS).unwrap_or(sweep.trials);
     sweep.deployments = s.count("deployments", 1..=99).unwrap_or(sweep.deployments);
     sweep.cooldown_ns = s.duration_ns("cooldown").map_or(0, |ns| ns.value);
@@ -69,6 +71,10 @@ pub(super) fn read_sweep(s: &Section<'_>) -> Option<Sweep> {
     sweep.max_attempts = s.count("max_attempts", 1..=1000).unwrap_or(sweep.max_attempts);
     sweep.phases = phases?;
     one_load(s, &mut sweep, counts.as_deref(), has_phases);
+    if let Some((beside, why)) = sweep.without_pilots() {
+        let key = if sweep.auto.warmup { "warmup" } else { "duration" };
+        s.report(key, format!("`sweep.{key}` is \"auto\" beside {beside}"), format!("write a length: {why}"));
+    }
     s.finish();
     Some(sweep)
 }
@@ -93,8 +99,18 @@ pub(super) fn one_temperature(root: &Section<'_>, spec: &WorkloadSpec, sweep: &S
 /// Trials of a point.
 const TRIALS: RangeInclusive<i64> = 1..=1000;
 
-fn long_enough(s: &Section<'_>, table: &str, duration_ns: u64) {
-    if duration_ns < 100_000_000 {
+/// How long a pilot trial is.
+fn read_pilot(s: &Section<'_>) -> Option<u64> {
+    let pilot_ns = s.duration_ns("pilot")?.value;
+    if pilot_ns < u64::from(SHORTEST_PILOT_S) * 1_000_000_000 {
+        let help = format!("give at least \"{SHORTEST_PILOT_S}s\"; minutes where caches fill slowly");
+        s.report("pilot", "`sweep.pilot` is too short to show a warm-up", help);
+    }
+    Some(pilot_ns)
+}
+
+fn long_enough(s: &Section<'_>, table: &str, duration: Option<Length>) {
+    if matches!(duration, Some(Length::Ns(ns)) if ns < 100_000_000) {
         let help = "give at least \"100ms\"; minutes for a result to publish";
         s.report("duration", format!("`{table}.duration` is too short to measure anything"), help);
     }
@@ -106,22 +122,22 @@ pub(super) struct Own {
     connections: Option<Vec<u32>>,
     streams: Option<Vec<u32>>,
     rates_per_s: Option<Vec<u32>>,
-    warmup_ns: Option<u64>,
-    duration_ns: Option<u64>,
+    warmup: Option<Length>,
+    duration: Option<Length>,
     trials: Option<u32>,
     prewarm: Option<Prewarm>,
     cold: Option<bool>,
 }
 
 pub(super) fn read_own(s: &Section<'_>) -> Own {
-    let duration_ns = s.duration_ns("duration").map(|ns| ns.value);
-    duration_ns.into_iter().for_each(|ns| long_enough(s, "workload", ns));
+    let duration = read_length(s, "duration");
+    long_enough(s, "workload", duration);
     Own {
         connections: distinct(s, "workload", "connections", MANY),
         streams: distinct(s, "workload", "streams", MANY),
         rates_per_s: distinct(s, "workload", "rate", HIGHEST_PER_S.into()),
-        warmup_ns: s.duration_ns("warmup").map(|ns| ns.value),
-        duration_ns,
+        warmup: read_length(s, "warmup"),
+        duration,
         trials: s.count("trials", TRIALS),
         prewarm: read_prewarm(s),
         cold: read_caches(s),
@@ -131,8 +147,8 @@ pub(super) fn read_own(s: &Section<'_>) -> Own {
 impl Own {
     /// The sweep of a workload of streams, of which there are so many by default. It has an end of its own.
     pub(super) fn of_streams(self, root: &Section<'_>, sweep: &Sweep, (line, default): (usize, u32)) -> Sweep {
-        let Self { connections, streams, rates_per_s, warmup_ns, duration_ns, trials, prewarm, cold } = self;
-        if connections.is_some() || rates_per_s.is_some() || warmup_ns.is_some() || duration_ns.is_some() {
+        let Self { connections, streams, rates_per_s, warmup, duration, trials, prewarm, cold } = self;
+        if connections.is_some() || rates_per_s.is_some() || warmup.is_some() || duration.is_some() {
             let message = "a workload of streams ends with the last of them, without connections, rate, warm-up and duration";
             root.file().report(line, message, "give it `streams`, such as `streams = [2]`");
         } else if sweep.is_open() || !sweep.phases.is_empty() {
@@ -146,6 +162,7 @@ impl Own {
             phases: Vec::new(),
             warmup_ns: 0,
             duration_ns: NO_LIMIT_NS,
+            auto: Auto::default(),
             events: None,
             trials: trials.unwrap_or(sweep.trials),
             prewarm: prewarm.or(sweep.prewarm),
@@ -156,19 +173,19 @@ impl Own {
 
     /// The sweep of a workload, on this line; `None` where it has nothing of its own.
     pub(super) fn over(self, root: &Section<'_>, sweep: &Sweep, spec: &WorkloadSpec) -> Option<Sweep> {
-        let Self { connections, streams, rates_per_s, warmup_ns, duration_ns, trials, prewarm, cold } = self;
+        let Self { connections, streams, rates_per_s, warmup, duration, trials, prewarm, cold } = self;
         if streams.is_some() {
             let instead = spec.known.and_then(|kind| kind.interference).map_or("connections", |beside| beside.streams);
             let help = format!("give `{instead}` in place of `streams`");
             root.file().report(spec.line, "the connections of this workload are no streams", help);
         }
         let points = connections.is_some() || rates_per_s.is_some();
-        let length = warmup_ns.is_some() || duration_ns.is_some() || trials.is_some();
+        let length = warmup.is_some() || duration.is_some() || trials.is_some();
         if !points && !length && prewarm.is_none() && cold.is_none() {
             return None;
         }
         let report = |message: &str, help: &str| root.file().report(spec.line, message, help);
-        if !sweep.phases.is_empty() && (points || duration_ns.is_some()) {
+        if !sweep.phases.is_empty() && (points || duration.is_some()) {
             report("the phases of the sweep say the load of every workload", "leave out what the workload has of its own");
         } else if rates_per_s.is_some() && sweep.rates_per_s.is_empty() {
             report(
@@ -178,16 +195,21 @@ impl Own {
         } else if !sweep.rates_per_s.is_empty() && connections.as_ref().is_some_and(|counts| counts.len() != 1) {
             report("an open loop needs exactly one count of connections", "name one: at most so many transactions are in flight");
         }
-        Some(Sweep {
+        let mut own = Sweep {
             connections: connections.unwrap_or_else(|| sweep.connections.clone()),
             rates_per_s: rates_per_s.unwrap_or_else(|| sweep.rates_per_s.clone()),
-            warmup_ns: warmup_ns.unwrap_or(sweep.warmup_ns),
-            duration_ns: duration_ns.unwrap_or(sweep.duration_ns),
             trials: trials.unwrap_or(sweep.trials),
             prewarm: prewarm.or(sweep.prewarm),
             cold: cold.unwrap_or(sweep.cold),
             ..sweep.clone()
-        })
+        };
+        own.take_lengths(warmup, duration);
+        // What is wrong with the sweep of the study is told there.
+        if let Some((beside, why)) = own.without_pilots().filter(|_| sweep.without_pilots().is_none()) {
+            let message = format!("workload `{}` has a length \"auto\" beside {beside}", spec.name);
+            report(&message, &format!("write a length: {why}"));
+        }
+        Some(own)
     }
 }
 
@@ -201,7 +223,7 @@ pub(super) fn of_streams(root: &Section<'_>, sweep: Sweep, workloads: &[Workload
     }
     let Some(first) = own.as_ref().and_then(|own| own.first()) else { return sweep };
     if let Some(s) = root.table("sweep") {
-        for key in ["connections", "warmup", "duration", "events"].into_iter().filter(|key| s.has(key)) {
+        for key in ["connections", "warmup", "duration", "pilot", "events"].into_iter().filter(|key| s.has(key)) {
             let message = format!("`sweep.{key}` plays no part: all workloads are streams, which end with their last query");
             s.report(
                 key,
@@ -210,7 +232,7 @@ pub(super) fn of_streams(root: &Section<'_>, sweep: Sweep, workloads: &[Workload
             );
         }
     }
-    Sweep { of_streams: true, connections: first.connections.clone(), ..sweep }
+    Sweep { of_streams: true, connections: first.connections.clone(), auto: Auto::default(), ..sweep }
 }
 
 /// `streams` of a sweep that no workload has. One whose queries run beside its load says with a parameter how many.
