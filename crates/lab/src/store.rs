@@ -39,8 +39,8 @@ const LOCK_FILE: &str = ".lock";
 /// ([`Format::ALL`]): a contender has a folder beside them. That of the searches is shared: its trials lie deeper.
 const OWN_NAMES: [&str; 9] =
     [STUDY_FILE, PRICES_FILE, FINGERPRINT_FILE, CHECKED_FILE, ID_FILE, LIVE_FILE, SETTINGS_FILE, STATE_FILE, markdown::FIGURES];
-/// The folders beside those of studies that the commands `sysbench`, `tpcc` and `ycsb` fill with studies of their own.
-const OWN_STUDIES: [&str; 3] = ["sysbench", "tpcc", "ycsb"];
+/// The folders beside those of studies that the commands of these names fill with studies of their own.
+const OWN_STUDIES: [&str; 5] = ["sysbench", "tpcc", "tpch", "ch", "ycsb"];
 /// Keys that a message names, at most.
 const CHANGES_SHOWN: usize = 8;
 /// What the name of a file ends with until it is whole.
