@@ -186,7 +186,8 @@ fn the_lag_of_a_standby_is_found_and_queries_go_there() {
     for r in &both {
         let lag = &r.measured.transactions["freshness"].service;
         let mean = Duration::from_nanos(lag.sum_ns / lag.count);
-        assert!(mean >= Duration::from_secs(1), "applied after {mean:?}");
+        // The standby counts from the commit, which is a moment before its answer.
+        assert!(mean >= Duration::from_millis(900), "applied after {mean:?}");
     }
     // The server tells its counters a while after.
     let sent: u64 = both.iter().chain(&only).map(queries).sum();

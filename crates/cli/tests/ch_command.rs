@@ -100,7 +100,7 @@ fn others_and_alone(side: &Side, maria: &Maria) {
     side.refused(
         &["run", "--warehouses=1", "--time=1s"],
         1,
-        &["with --dropdata in place of region, nation and supplier of go-tpc"],
+        &["--dropdata replaces region, nation and supplier of go-tpc"],
     );
     side.good(&["prepare", "--dropdata"]);
     assert_eq!(maria.sql("SELECT COUNT(su_suppkey) FROM supplier").trim(), "10000");
@@ -135,7 +135,7 @@ fn prepare_makes_all_tables_on_postgres_and_goes_on_where_it_was_cut_off() {
     assert_eq!(postgres.sql("SELECT COUNT(*) FROM pg_tables WHERE schemaname = 'public'").trim(), "13");
     let words = ["run", "-T2", "-t2", "--queries=q1,q6", "--time=3s", "--interval=1s", "--ignore-error"];
     lines_are_those_of_go_tpc(&side.good(&words), "2 OLTP workers, 2 OLAP workers");
-    side.refused(&["run", "--time=1s", "--ap-port=1"], 3, &["unable to connect", "127.0.0.1:1"]);
+    side.refused(&["run", "--time=1s", "--ap-port=1"], 3, &["127.0.0.1:1 cannot be reached", "the options of host and port"]);
     side.desk.good(&["verify", &folder_of_report(&side)]);
 }
 

@@ -49,7 +49,7 @@ const COMMAND: DropIn = DropIn {
     advice: Advice {
         password: "check user and password; the password comes from PERBUCK_CH_PASSWORD, MYSQL_PWD, PGPASSWORD, --password-file or --ask-password",
         database: "perbuck ch prepare creates the database; or name another one with --db",
-        tables: "perbuck ch prepare makes the tables; with --dropdata in place of region, nation and supplier of go-tpc",
+        tables: "perbuck ch prepare makes the tables; --dropdata replaces region, nation and supplier of go-tpc",
         connections: "raise max_connections of the server, or lower --threads and --acThreads",
         errors: ERRORS,
         reach: "check that the server runs, and the options of host and port",
