@@ -70,7 +70,7 @@ pub(crate) enum Command {
     Deploy(deploy::DeployArguments),
     /// Find the highest throughput at which each contender keeps a latency objective
     Capacity(CapacityArguments),
-    // The next four read their words themselves, in the syntax of the program that they replace: see `replaced` in main.rs.
+    // The next five read their words themselves, in the syntax of the program that they replace: see `replaced` in main.rs.
     /// Replace sysbench: put `perbuck` before a command line of one of its database scripts
     ///
     /// `perbuck sysbench --help` lists the options, which are sysbench's own; docs/commands/sysbench.md says what differs.
@@ -86,6 +86,11 @@ pub(crate) enum Command {
     /// `perbuck tpch --help` lists the options, which are go-tpc's own; docs/commands/tpch.md says what differs.
     #[command(disable_help_flag = true, disable_version_flag = true)]
     Tpch(ReplacedArguments),
+    /// Replace `go-tpc ch` and `tiup bench ch`: write `perbuck ch` instead
+    ///
+    /// `perbuck ch --help` lists the options, which are go-tpc's own; docs/commands/ch.md says what differs.
+    #[command(disable_help_flag = true, disable_version_flag = true)]
+    Ch(ReplacedArguments),
     /// Replace go-ycsb: write `perbuck ycsb` instead
     ///
     /// `perbuck ycsb --help` lists the properties, which are those of YCSB and go-ycsb; docs/commands/ycsb.md says what differs.

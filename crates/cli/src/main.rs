@@ -55,7 +55,9 @@ fn main() -> ExitCode {
         Command::Deploy(a) => commands::deploy::run(a),
         Command::Capacity(a) => commands::capacity(a),
         Command::Import(a) => commands::import::run(a),
-        Command::Sysbench(_) | Command::Tpcc(_) | Command::Tpch(_) | Command::Ycsb(_) => Err(not_of_replacements()),
+        Command::Sysbench(_) | Command::Tpcc(_) | Command::Tpch(_) | Command::Ch(_) | Command::Ycsb(_) => {
+            Err(not_of_replacements())
+        }
         Command::Dashboard => commands::dashboard(),
         Command::Compare(a) => commands::compare(a),
         Command::Report(a) => commands::report(a),
@@ -76,6 +78,7 @@ fn replaced() -> Option<ExitCode> {
         "sysbench" => Some(perbuck_dropin::sysbench::run(&words)),
         "tpcc" => Some(ended(perbuck_dropin::tpcc::run(&words))),
         "tpch" => Some(ended(perbuck_dropin::tpch::run(&words))),
+        "ch" => Some(ended(perbuck_dropin::ch::run(&words))),
         "ycsb" => Some(perbuck_dropin::ycsb::run(&words)),
         _ => None,
     }
@@ -83,7 +86,7 @@ fn replaced() -> Option<ExitCode> {
 
 /// What stands before the name of such a command is for perbuck, which has nothing to say in its output.
 fn not_of_replacements() -> LabError {
-    let message = "--quiet and --verbose do not apply to sysbench, tpcc, tpch and ycsb, which print the lines of the programs that they replace";
+    let message = "--quiet and --verbose do not apply to sysbench, tpcc, tpch, ch and ycsb, which print the lines of the programs that they replace";
     LabError::usage(message, "remove the option")
 }
 

@@ -69,7 +69,7 @@ const NOT_RUN: &[(&str, &str, &str)] = &[
 const STUDIES: [&str; 4] = ["run", "compare", "report", "verify"];
 const PREPARATION: [&str; 5] = ["init", "prepare", "check", "plan", "capacity"];
 const PUBLISHED: [&str; 5] = ["price", "prices", "replay", "audit", "import"];
-const OTHER_TOOLS: [&str; 4] = ["sysbench", "tpcc", "tpch", "ycsb"];
+const OTHER_TOOLS: [&str; 5] = ["sysbench", "tpcc", "tpch", "ch", "ycsb"];
 const ALONE: [&str; 6] = [
     "README.md",
     "docs/exit-codes.md",

@@ -58,7 +58,7 @@ fn names_of_perbucks_own_files_are_refused() {
             &[&format!("contender `{name}` has the name of a file or folder that perbuck makes itself"), "study.toml:"],
         );
     }
-    for name in ["sysbench", "tpcc", "ycsb"] {
+    for name in ["sysbench", "tpcc", "tpch", "ch", "ycsb"] {
         desk.write("study.toml", &edited(&[("name = \"small\"", &format!("name = \"{name}\""))]));
         fails(&desk.perbuck(&["run", "study.toml"]), 2, &["study.toml:2: the study", "perbuck makes itself"]);
     }

@@ -4,12 +4,12 @@
 
 mod common;
 
-use std::collections::BTreeMap;
 use std::io::Write;
 use std::process::{Command, Stdio};
 
 use common::maria::Maria;
 use common::postgres::Postgres;
+use common::side::{Side, numbers};
 use common::{Desk, Ended, ended, signal, wait_until};
 
 /// What a line of shell, as people have them in their scripts, makes of an output.
@@ -17,16 +17,6 @@ fn asked(out: &str, line: &str) -> String {
     let mut shell = Command::new("sh").args(["-c", line]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     shell.stdin.take().unwrap().write_all(out.as_bytes()).unwrap();
     ended(shell.wait_with_output().unwrap()).out.trim().to_owned()
-}
-
-/// The numbers of go-tpc's lines with that prefix, as its users take them apart: by operation and label.
-fn numbers(out: &str, prefix: &str) -> BTreeMap<String, BTreeMap<String, f64>> {
-    let line = |line: &str| {
-        let (operation, rest) = line.strip_prefix(prefix)?.split_once(" - ")?;
-        let pair = |pair: &str| pair.split_once(": ").map(|(label, value)| (label.to_owned(), value.parse().unwrap()));
-        Some((operation.trim().to_owned(), rest.split(", ").map(|p| pair(p).unwrap()).collect()))
-    };
-    out.lines().filter_map(line).collect()
 }
 
 const LABELS: &str = "Takes(s), Count, TPM, Sum(ms), Avg(ms), 50th(ms), 90th(ms), 95th(ms), 99th(ms), 99.9th(ms), Max(ms)";
@@ -79,38 +69,6 @@ fn audit_is_there(out: &str) {
     }
 }
 
-/// A command line of go-tpc on a database of its own.
-struct Side {
-    desk: Desk,
-    address: Vec<String>,
-}
-
-impl Side {
-    fn run(&self, words: &[&str]) -> Ended {
-        ended(self.desk.command(&["tpcc"]).args(&self.address).args(words).output().unwrap())
-    }
-
-    fn good(&self, words: &[&str]) -> Ended {
-        let ended = self.run(words);
-        assert_eq!(ended.code, Some(0), "{words:?}: {ended:#?}");
-        ended
-    }
-
-    /// Ctrl-C, as soon as that is so.
-    fn cut_off(&self, words: &[&str], when: impl FnMut() -> bool) -> Ended {
-        let mut command = self.desk.command(&["tpcc"]);
-        command.args(&self.address).args(words).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let child = command.spawn().unwrap();
-        wait_until("the load is under way", when);
-        signal(&child, "INT");
-        ended(child.wait_with_output().unwrap())
-    }
-
-    fn sqlite() -> Self {
-        Self { desk: Desk::new(), address: vec!["--target=sqlite:t.db?synchronous=OFF".to_owned(), "--warehouses=1".to_owned()] }
-    }
-}
-
 /// go-tpc creates the database, too. Cut off, the same command goes on.
 fn cut_off_it_goes_on(side: &Side, maria: &Maria) -> Ended {
     let cut_off = side.cut_off(&["prepare", "-T", "2"], || {
@@ -133,7 +91,7 @@ fn a_script_of_go_tpc_works_on_mariadb() {
     maria.sql("DROP DATABASE tpcc_command");
     let address =
         ["-H", &maria.host, "-P", &maria.port, "-U", "root", "-p", &maria.password, "-D", "tpcc_command", "--warehouses", "1"];
-    let side = Side { desk, address: address.map(str::to_owned).to_vec() };
+    let side = Side::of("tpcc", desk, &address);
     let ended = cut_off_it_goes_on(&side, &maria);
     assert_eq!(ended.out.matches(" holds: ").count(), 12, "{ended:#?}");
     assert!(ended.err.contains("the password stood on the command line"), "{ended:#?}");
@@ -202,7 +160,7 @@ fn a_script_of_go_tpc_works_on_postgres() {
     desk.set("PGPASSWORD", &postgres.password);
     let address = ["-d", "postgres", "-H", "127.0.0.1", "-P", &postgres.port, "-U", "perbuck", "-D", "tpcc_command"];
     let rest = ["--conn-params", "sslmode=disable&statement_timeout=60000", "--warehouses=1"];
-    let side = Side { desk, address: address.iter().chain(&rest).map(|w| (*w).to_owned()).collect() };
+    let side = Side::of("tpcc", desk, &[&address[..], &rest].concat());
     let ended = side.good(&["prepare", "--no-check", "--parts=1"]);
     assert!(!ended.out.contains("condition") && ended.err.contains("--conn-params: variables are set"), "{ended:#?}");
     let ran = side.good(&["run", "-T", "4", "--time=3s", "--interval=1s", "--isolation=4", "--output=table", "--ignore-error"]);
@@ -218,7 +176,7 @@ fn a_script_of_go_tpc_works_on_postgres() {
 
 #[test]
 fn sqlite_works_the_same_and_compare_reads_the_records() {
-    let side = Side::sqlite();
+    let side = Side::of("tpcc", Desk::new(), &["--target=sqlite:t.db?synchronous=OFF", "--warehouses=1"]);
     side.good(&["prepare"]);
     let words = ["run", "-T2", "--time=2s", "--interval=1s", "--weight=50,50,0,0,0", "--seed=7"];
     let ran = side.good(&words);

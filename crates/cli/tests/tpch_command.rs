@@ -9,7 +9,8 @@ use std::process::Stdio;
 
 use common::maria::Maria;
 use common::postgres::Postgres;
-use common::{Desk, Ended, ended, server, signal, wait_until};
+use common::side::Side;
+use common::{Desk, server, signal, wait_until};
 
 /// Seconds by query of the lines of go-tpc with that prefix (682637f: `[Summary] Q1: 5.02s`).
 fn seconds(out: &str, prefix: &str) -> BTreeMap<String, f64> {
@@ -22,36 +23,6 @@ fn seconds(out: &str, prefix: &str) -> BTreeMap<String, f64> {
 
 fn names(out: &str) -> Vec<String> {
     seconds(out, "[Summary] ").into_keys().collect()
-}
-
-/// A command line of go-tpc on a database of its own.
-struct Side {
-    desk: Desk,
-    address: Vec<String>,
-}
-
-impl Side {
-    fn run(&self, words: &[&str]) -> Ended {
-        ended(self.desk.command(&["tpch"]).args(&self.address).args(words).output().unwrap())
-    }
-
-    fn good(&self, words: &[&str]) -> Ended {
-        let ended = self.run(words);
-        assert_eq!(ended.code, Some(0), "{words:?}: {ended:#?}");
-        ended
-    }
-
-    /// Its words, of an end with that exit code.
-    fn refused(&self, words: &[&str], code: i32, parts: &[&str]) -> Ended {
-        let ended = self.run(words);
-        assert_eq!(ended.code, Some(code), "{words:?}: {ended:#?}");
-        assert!(parts.iter().all(|part| ended.err.contains(part)), "{words:?}: {ended:#?}");
-        ended
-    }
-
-    fn of(desk: Desk, address: &[&str]) -> Self {
-        Self { desk, address: address.iter().map(|word| (*word).to_owned()).collect() }
-    }
 }
 
 /// All 22 with the values of validation.
@@ -70,7 +41,7 @@ fn a_script_of_go_tpc_works_on_mariadb() {
     maria.sql("DROP DATABASE tpch_command");
     let address =
         ["-H", &maria.host, "-P", &maria.port, "-U", "root", "-p", &maria.password, "-D", "tpch_command", "--sf", "0.01"];
-    let side = Side::of(desk, &address);
+    let side = Side::of("tpch", desk, &address);
     side.refused(&["prepare", "--tiflash-replica", "1"], 2, &["--tiflash-replica is for TiDB", "remove --tiflash-replica"]);
     let prepared = side.good(&["prepare", "-T", "2", "--analyze", "--tidb_build_stats_concurrency=8"]);
     assert!(prepared.out.starts_with("creating table region\n") && prepared.out.ends_with("\nFinished\n"), "{prepared:#?}");
@@ -142,7 +113,7 @@ fn a_script_of_go_tpc_works_on_postgres() {
     desk.set("PGPASSWORD", &postgres.password);
     let address = ["-d", "postgres", "-H", "127.0.0.1", "-P", &postgres.port, "-U", "perbuck", "-D", "tpch_command"];
     let rest = ["--conn-params", "sslmode=disable&work_mem=65536", "--sf=0.01"];
-    let side = Side::of(desk, &[&address[..], &rest].concat());
+    let side = Side::of("tpch", desk, &[&address[..], &rest].concat());
     let prepared = side.good(&["prepare", "-T4", "--dropdata"]);
     assert!(prepared.err.contains("--conn-params: variables are set in the sessions of a run"), "{prepared:#?}");
     answers_are_right(&side);
@@ -155,14 +126,14 @@ fn a_script_of_go_tpc_works_on_postgres() {
 fn duckdb_gives_right_answers() {
     // Without the library each command would fail, and say so less clearly.
     server("PERBUCK_DUCKDB_LIBRARY");
-    let side = Side::of(Desk::new(), &["--target=duckdb:t.duckdb", "--sf=0.01"]);
+    let side = Side::of("tpch", Desk::new(), &["--target=duckdb:t.duckdb", "--sf=0.01"]);
     side.good(&["prepare"]);
     answers_are_right(&side);
 }
 
 #[test]
 fn sqlite_gives_right_answers_and_compare_and_report_read_the_records() {
-    let side = Side::of(Desk::new(), &["--target=sqlite:t.db", "--sf=0.01"]);
+    let side = Side::of("tpch", Desk::new(), &["--target=sqlite:t.db", "--sf=0.01"]);
     side.good(&["prepare"]);
     answers_are_right(&side);
     let words = ["run", "-T2", "--queries=q1,q6", "--time=1s", "--output=table"];

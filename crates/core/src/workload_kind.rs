@@ -122,6 +122,8 @@ pub struct Interference {
     pub streams: &'static str,
     /// The parameters that concern queries alone, that one among them.
     pub of_queries: &'static [&'static str],
+    /// The parameter that lists the queries of a round, with commas between them, where not all are asked.
+    pub chosen: &'static str,
     /// The parameter that is `false` where each connection is a query stream: the queries alone.
     pub switch: &'static str,
     /// The kind of transaction that lasts from the commit of a row until queries see it.

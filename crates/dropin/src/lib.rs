@@ -1,5 +1,5 @@
-//! The command lines of other benchmark programs: `perbuck sysbench`, `perbuck tpcc` and `perbuck tpch` (go-tpc), and `perbuck ycsb`
-//! (go-ycsb, YCSB).
+//! The command lines of other benchmark programs: `perbuck sysbench`, `perbuck tpcc`, `perbuck tpch` and `perbuck ch` (go-tpc), and
+//! `perbuck ycsb` (go-ycsb, YCSB).
 //!
 //! ```
 //! use std::ffi::OsString;
@@ -21,6 +21,7 @@ mod advice;
 mod agents;
 #[cfg(test)]
 mod cases;
+pub mod ch;
 mod duration;
 mod flags;
 mod go_tpc;

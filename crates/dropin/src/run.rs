@@ -160,10 +160,11 @@ impl Run<'_> {
     ) -> Result<Ended, LabError> {
         let (load, plan) = (&self.series.load, &self.series.workload.plan);
         let fleet = self.fleet(stop)?;
-        if fleet.is_none() {
-            process::enough_descriptors(&[Some(self.target.clone())], load.connections, load.workers)?;
-        }
         let study = self.series.study(&[self.member()], 1);
+        if fleet.is_none() {
+            let connections = load.connections.saturating_add(study.workloads[0].beside());
+            process::enough_descriptors(&[Some(self.target.clone())], connections, load.workers)?;
+        }
         let (host, fingerprint) = (perbuck_observe::host(), study.fingerprint());
         let key = TrialKey {
             contender: study.baseline().name.clone(),

@@ -116,7 +116,7 @@ pub(crate) fn contender_name(target: &AnyTarget) -> String {
 pub(crate) fn as_the_program(mut target: AnyTarget) -> AnyTarget {
     let here = |host: &str| host == "localhost" || host.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback());
     if let Some(server) = target.server_mut() {
-        server.sends_password = !server.verifies() && !server.hosts.iter().all(|(host, _)| here(host));
+        server.sends_password = !server.verifies() && !server.hosts.iter().chain(&server.query_host).all(|(host, _)| here(host));
     }
     target
 }

@@ -212,7 +212,8 @@ impl LoadLedger {
         Self(format!("perbuck_load_{kind}"))
     }
 
-    fn table(&self) -> &str {
+    /// Its name in the target.
+    pub fn table(&self) -> &str {
         &self.0
     }
 }

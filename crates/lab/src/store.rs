@@ -52,8 +52,8 @@ const OWN_NAMES: [&str; 12] = [
     STATE_FILE,
     markdown::FIGURES,
 ];
-/// The folders beside those of studies that the commands `sysbench`, `tpcc` and `ycsb` fill with studies of their own.
-const OWN_STUDIES: [&str; 3] = ["sysbench", "tpcc", "ycsb"];
+/// The folders beside those of studies that the commands of these names fill with studies of their own.
+const OWN_STUDIES: [&str; 5] = ["sysbench", "tpcc", "tpch", "ch", "ycsb"];
 /// Keys that a message names, at most.
 const CHANGES_SHOWN: usize = 8;
 /// What the name of a file ends with until it is whole.

@@ -18,6 +18,11 @@ pub(crate) const SUBSTITUTIONS: &[(&str, &str, &str)] = &[
     ("docs/commands/tpch.md", "-H db1 -P 4000 -U root -D tpch", "-H $HOST -P $PORT -U root -D $DATABASE"),
     ("docs/commands/tpch.md", "--sf 10 -T 16 --tiflash-replica 2", "--sf 0.01 -T 2"),
     ("docs/commands/tpch.md", "--sf 10 -T 4 --time 30m", "--sf 0.01 -T 2 --count 2"),
+    ("docs/commands/ch.md", "MYSQL_PWD=…", "MYSQL_PWD=$PASSWORD"),
+    ("docs/commands/ch.md", "-H db1 -P 4000 -U root -D ch", "-H $HOST -P $PORT -U root -D $DATABASE"),
+    ("docs/commands/ch.md", "--warehouses 100 -T 16", "--warehouses 1 -T 2"),
+    ("docs/commands/ch.md", "--tiflash-replica 1 ", ""),
+    ("docs/commands/ch.md", "--warehouses 100 -T 50 -t 2 --time 10m", "--warehouses 1 -T 2 -t 1 --queries q1,q6 --time 1s"),
     ("docs/commands/ycsb.md", "PERBUCK_YCSB_PASSWORD=…", "PERBUCK_YCSB_PASSWORD=$PASSWORD"),
     (
         "docs/commands/ycsb.md",

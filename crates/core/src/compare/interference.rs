@@ -143,8 +143,10 @@ impl Point<'_> {
     }
 
     fn rounds(&self) -> f64 {
-        let kinds = self.of.queries.kinds().map_or(0, <[_]>::len);
-        let round = (kinds as u64 * u64::from(self.streams)).max(1);
+        let chosen = self.trials.first().and_then(|r| r.workload.parameters.get(self.of.chosen));
+        let all = || self.of.queries.kinds().map_or(0, <[_]>::len);
+        let queries = chosen.map_or_else(all, |list| list.split(',').count());
+        let round = (queries as u64 * u64::from(self.streams)).max(1);
         self.queries_of_trials(TransactionRecord::completed).min().unwrap_or(0) as f64 / round as f64
     }
 
@@ -199,7 +201,8 @@ mod tests {
         load: &ORDERS,
         queries: &ORDERS,
         streams: "streams",
-        of_queries: &["streams", "limit"],
+        of_queries: &["streams", "limit", "chosen"],
+        chosen: "chosen",
         switch: "load",
         lag: "lag",
     };
@@ -269,5 +272,8 @@ mod tests {
         slow.measured.transactions = [("order".to_owned(), queries)].into();
         let slow = point(&slow, (4, 2));
         assert_eq!((slow.rounds(), slow.queries_of_trials(|t| t.failed).sum::<u64>()), (2.5, 2));
+        let mut of_two = record(&[("streams", "2"), ("chosen", "q1,q6")]);
+        of_two.measured.transactions = slow.trials[0].measured.transactions.clone();
+        assert_eq!(point(&of_two, (4, 2)).rounds(), 1.25, "a round is of the chosen queries");
     }
 }

@@ -1,6 +1,6 @@
 //! How go-tpc lays out lines: their prefixes, and its tables.
 
-use crate::style;
+use crate::style::{self, Style};
 
 /// What a block of lines is of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,6 +17,31 @@ impl Span {
             Self::Current => "[Current] ",
             Self::Summary => "[Summary] ",
         }
+    }
+}
+
+/// A row of numbers as go-tpc writes them: its operation, and labels with their cells.
+pub(crate) type Labelled<'a> = (&'a str, Vec<(&'static str, String)>);
+
+/// A block of lines of labelled numbers, or a table.
+pub(crate) fn block<'a>(span: Span, rows: impl Iterator<Item = Labelled<'a>>, output: Style) -> String {
+    let rows: Vec<Labelled<'_>> = rows.collect();
+    let line = |(operation, cells): &Labelled<'_>| {
+        let labelled: Vec<String> = cells.iter().map(|(label, cell)| format!("{label}: {cell}")).collect();
+        format!("{}{operation:<6} - {}\n", span.prefix(), labelled.join(", "))
+    };
+    match output {
+        Style::Plain => rows.iter().map(line).collect(),
+        Style::Table => {
+            let names = rows.iter().take(1).flat_map(|(_, cells)| cells.iter().map(|(name, _)| *name));
+            let headings: Vec<&str> = ["Prefix", "Operation"].into_iter().chain(names).collect();
+            let cells = |(operation, cells): &Labelled<'_>| {
+                let own = [span.prefix().to_owned(), (*operation).to_owned()];
+                own.into_iter().chain(cells.iter().map(|(_, cell)| cell.clone())).collect()
+            };
+            table(&headings, rows.iter().map(cells).collect())
+        }
+        Style::Json => String::new(),
     }
 }
 

@@ -2,6 +2,7 @@
 //! tables. A command adds its own options, its workload and its printer.
 
 pub(crate) mod files;
+pub(crate) mod kinds;
 pub(crate) mod layout;
 pub(crate) mod options;
 pub(crate) mod tables;

@@ -5,6 +5,7 @@ use crate::flags::Kind::{Duration, Int, List, Password, Switch, Text};
 use crate::flags::{Flag, Given};
 use crate::option::{done, ignored, refused};
 
+const PREPARE: &[&str] = &["prepare"];
 const RUN: &[&str] = &["run"];
 
 /// Those of the database; `password` is the help of the one that takes a password.
@@ -29,6 +30,33 @@ pub(crate) const fn database(password: &'static str) -> [Flag; 11] {
     ]
 }
 
+/// The length of a run, and its lines.
+pub(crate) const TIME: Flag =
+    done("time", Duration, "", "length of the measured window; without it a run lasts until Ctrl-C, which prints the summary");
+pub(crate) const INTERVAL: Flag = done("interval", Duration, "10s", "time between lines, in whole seconds");
+pub(crate) const OUTPUT: Flag = done("output", Text, "plain", "what standard output holds: plain, table or json");
+
+/// Those of analytical queries on TiDB.
+pub(crate) const REPLICAS: Flag =
+    done("tiflash-replica", Int, "0", "TiDB: TiFlash replicas of each table, which prepare waits for").of(PREPARE);
+/// Why the settings of ANALYZE have no effect.
+const ANALYZE: &str = "nothing to do: ANALYZE runs with the settings of the server";
+pub(crate) const STATISTICS: [Flag; 3] = [
+    ignored("tidb_build_stats_concurrency", Int, "", ANALYZE).of(PREPARE),
+    ignored("tidb_distsql_scan_concurrency", Int, "", ANALYZE).of(PREPARE),
+    ignored("tidb_index_serial_scan_concurrency", Int, "", ANALYZE).of(PREPARE),
+];
+/// Why a plan replayer is refused.
+const REPLAYER: &str =
+    "perbuck keeps no plan replayer files: leave the option out, and send PLAN REPLAYER DUMP by the database's own client";
+pub(crate) const PLAN_REPLAYER: [Flag; 3] = [
+    refused("use-plan-replayer", Switch, REPLAYER).of(RUN),
+    refused("plan-replayer-dir", Text, REPLAYER).of(RUN),
+    refused("plan-replayer-file", Text, REPLAYER).of(RUN),
+];
+pub(crate) const STATUS_PORT: Flag =
+    ignored("statusPort", Int, "", "nothing to do: only a plan replayer asks the status port").short('S');
+
 /// Those without a part in any run.
 pub(crate) const SILENCE: Flag =
     ignored("silence", Switch, "", "nothing to do: errors are counted by code and printed once, at the end");
@@ -43,17 +71,22 @@ pub(crate) const METRICS: Flag =
 pub(crate) const WARMUP: Flag = done("warmup", Duration, "0s", "time of warm-up before the measured window").of(RUN);
 
 /// perbuck's own that every command has, with its folder of records.
-pub(crate) const fn own(results: &'static str) -> [Flag; 8] {
+pub(crate) const fn alone(results: &'static str) -> [Flag; 6] {
     [
         done("password-file", Text, "", "a file that holds the password"),
         done("ask-password", Switch, "false", "ask for the password"),
         done("results", Text, results, "folder of the records of all runs").of(RUN),
         done("contender", Text, "", "name of the database in the records; made of its address if not given").of(RUN),
         done("no-record", Switch, "false", "write no record").of(RUN),
-        done(AGENTS.0, List, "", AGENTS.1).of(RUN),
-        done(TOKEN_FILE.0, Text, "", TOKEN_FILE.1).of(RUN),
         done("help", Switch, "false", "print this help").short('h'),
     ]
+}
+
+/// The same, and those of a command whose load agents may apply.
+pub(crate) const fn own(results: &'static str) -> [Flag; 8] {
+    let [file, ask, results, contender, no_record, help] = alone(results);
+    let agents = done(AGENTS.0, List, "", AGENTS.1).of(RUN);
+    [file, ask, results, contender, no_record, agents, done(TOKEN_FILE.0, Text, "", TOKEN_FILE.1).of(RUN), help]
 }
 
 /// Two groups as one of `ALL` options.

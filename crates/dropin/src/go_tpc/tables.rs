@@ -60,6 +60,12 @@ impl Tables<'_> {
 
     /// Says which tables are made, where none of them is there.
     fn announce(&self) -> Result<(), LabError> {
+        self.absent()?;
+        self.stage.tables.iter().try_for_each(|name| print(&format!("creating table {name}\n")))
+    }
+
+    /// Makes sure that none of the tables is there.
+    pub(crate) fn absent(&self) -> Result<(), LabError> {
         for name in &self.stage.tables {
             if self.stage.server.has_table(name)? {
                 let message = format!("table {name} exists already; nothing was changed");
@@ -70,7 +76,17 @@ impl Tables<'_> {
                 return Err(LabError::new(ErrorKind::Refused, message, help));
             }
         }
-        self.stage.tables.iter().try_for_each(|name| print(&format!("creating table {name}\n")))
+        Ok(())
+    }
+
+    /// Makes sure that no other load of the tables was cut off than one that this command line goes on with.
+    pub(crate) fn whole(&self, way_out: &str) -> Result<(), LabError> {
+        let ledger = LoadLedger::new(self.command.word);
+        if !self.stage.server.has_table(ledger.table())? {
+            return Ok(());
+        }
+        let message = format!("a load with other options was cut off: table {} is there; nothing was changed", ledger.table());
+        Err(LabError::new(ErrorKind::Refused, message, way_out))
     }
 
     /// Checks the conditions of the data whose names are wanted.

@@ -89,9 +89,7 @@ impl Connection {
 
     /// What of `--conn-params` plays no part in an order of this word.
     pub(crate) fn remarks(&self, runs: bool, order: &str) -> Vec<String> {
-        let names = self.unused.join(", ");
-        let unused =
-            (!names.is_empty()).then(|| format!("--conn-params: {names}: nothing to do, since these are of the Go client alone"));
+        let unused = ConnParams::remark("conn-params", &self.unused);
         let late = (!runs && !self.session.is_empty())
             .then(|| format!("--conn-params: variables are set in the sessions of a run, not in those of {order}"));
         unused.into_iter().chain(late).collect()
@@ -99,35 +97,8 @@ impl Connection {
 
     /// The target with `--conn-params` and `--ssl-ca`.
     fn connected(given: &Given, target: &AnyTarget) -> Result<Self, Refused> {
-        let (mut options, mut variables, mut unused) = (Vec::new(), Vec::new(), Vec::new());
         let client = Client::of(target);
-        for part in given.text("conn-params").split('&').filter(|p| !p.is_empty()) {
-            let Some((name, value)) = part.split_once('=') else {
-                return Err(given.invalid("conn-params", "give NAME=VALUE, several with & between them"));
-            };
-            let word = value.trim_matches('\'');
-            match (client, name) {
-                (Client::Mysql, "tls") => options.push(("tls", mysql_tls(given, word)?.to_owned())),
-                (Client::Postgres, "sslmode") => {
-                    let help = "sslmode is disable, allow, prefer, require, verify-ca or verify-full";
-                    let mode = sslmode(word).ok_or_else(|| given.invalid("conn-params", help))?;
-                    options.push(("tls", mode.to_owned()));
-                }
-                (Client::Postgres, "sslrootcert") => options.push(("ca", word.to_owned())),
-                (Client::Postgres, "connect_timeout") => {
-                    let ms = word.parse::<u32>().ok().and_then(|s| s.checked_mul(1000)).filter(|ms| *ms > 0);
-                    let ms = ms.ok_or_else(|| given.invalid("conn-params", "connect_timeout is whole seconds"))?;
-                    options.push(("connect_timeout", format!("{ms}ms")));
-                }
-                (Client::Postgres, "sslcert" | "sslkey") => {
-                    return Err(given.invalid("conn-params", "client certificates are not supported: log in by password"));
-                }
-                (Client::Mysql, name) if is_in(MYSQL_CLIENT, name) => unused.push(name.to_owned()),
-                (Client::Postgres, name) if is_in(POSTGRES_CLIENT, name) => unused.push(name.to_owned()),
-                (Client::Postgres, _) => variables.push(format!("{name}='{word}'")),
-                (Client::Mysql | Client::Own, _) => variables.push(part.to_owned()),
-            }
-        }
+        let ConnParams { mut options, session, unused } = ConnParams::read(given, "conn-params", target)?;
         let authorities = given.text("ssl-ca");
         if client != Client::Own && !authorities.is_empty() {
             // As in go-tpc, a certificate that can be checked is checked, with its name.
@@ -136,27 +107,80 @@ impl Connection {
         // Of an option that is given twice the last one holds.
         let last: BTreeMap<&str, String> = options.into_iter().collect();
         let target = with_options(&target.address(), &last.into_iter().collect::<Vec<_>>())?;
-        Ok(Self { target, session: variables.join("&"), unused })
+        Ok(Self { target, session, unused })
+    }
+}
+
+/// Parameters of a connection, as an option holds them.
+pub(crate) struct ConnParams {
+    /// How the server is reached, as options of an address.
+    pub(crate) options: Vec<(&'static str, String)>,
+    /// Variables for every session: NAME=VALUE with & between them.
+    pub(crate) session: String,
+    /// What plays no part.
+    pub(crate) unused: Vec<String>,
+}
+
+impl ConnParams {
+    pub(crate) fn read(given: &Given, option: &str, target: &AnyTarget) -> Result<Self, Refused> {
+        let (mut options, mut variables, mut unused) = (Vec::new(), Vec::new(), Vec::new());
+        let (client, invalid) = (Client::of(target), |help| given.invalid(option, help));
+        for part in given.text(option).split('&').filter(|p| !p.is_empty()) {
+            let (name, value) = part.split_once('=').ok_or_else(|| invalid("give NAME=VALUE, several with & between them"))?;
+            let word = value.trim_matches('\'');
+            match (client, name) {
+                (Client::Mysql, "tls") => {
+                    let mode = mysql_tls(word).ok_or_else(|| invalid("tls is true, false, skip-verify or preferred"))?;
+                    options.push(("tls", mode.to_owned()));
+                }
+                (Client::Postgres, "sslmode") => {
+                    let help = "sslmode is disable, allow, prefer, require, verify-ca or verify-full";
+                    options.push(("tls", sslmode(word).ok_or_else(|| invalid(help))?.to_owned()));
+                }
+                (Client::Postgres, "sslrootcert") => options.push(("ca", word.to_owned())),
+                (Client::Postgres, "connect_timeout") => {
+                    let ms = word.parse::<u32>().ok().and_then(|s| s.checked_mul(1000)).filter(|ms| *ms > 0);
+                    let ms = ms.ok_or_else(|| invalid("connect_timeout is whole seconds"))?;
+                    options.push(("connect_timeout", format!("{ms}ms")));
+                }
+                (Client::Postgres, "sslcert" | "sslkey") => {
+                    return Err(invalid("client certificates are not supported: log in by password"));
+                }
+                (Client::Mysql, name) if is_in(MYSQL_CLIENT, name) => unused.push(name.to_owned()),
+                (Client::Postgres, name) if is_in(POSTGRES_CLIENT, name) => unused.push(name.to_owned()),
+                (Client::Postgres, _) => variables.push(format!("{name}='{word}'")),
+                (Client::Mysql | Client::Own, _) => variables.push(part.to_owned()),
+            }
+        }
+        Ok(Self { options, session: variables.join("&"), unused })
+    }
+
+    /// A remark on what plays no part.
+    pub(crate) fn remark(option: &str, unused: &[String]) -> Option<String> {
+        let names = unused.join(", ");
+        (!names.is_empty()).then(|| format!("--{option}: {names}: nothing to do, since these are of the Go client alone"))
     }
 }
 
 /// The words of go-sql-driver/mysql.
-fn mysql_tls(given: &Given, word: &str) -> Result<&'static str, Refused> {
+fn mysql_tls(word: &str) -> Option<&'static str> {
     match word.to_ascii_lowercase().as_str() {
-        "true" | "1" => Ok("verify-identity"),
-        "false" | "0" => Ok("disabled"),
-        "skip-verify" => Ok("required"),
-        "preferred" => Ok("preferred"),
-        _ => Err(given.invalid("conn-params", "tls is true, false, skip-verify or preferred")),
+        "true" | "1" => Some("verify-identity"),
+        "false" | "0" => Some("disabled"),
+        "skip-verify" => Some("required"),
+        "preferred" => Some("preferred"),
+        _ => None,
     }
+}
+
+/// A port of an option with this title; what is none may be a password, and is not shown.
+pub(crate) fn port(text: &str, of: &str) -> Result<u16, Refused> {
+    let bad = || Refused::usage(format!("invalid argument for \"{of}\" flag: not a port"), "give ports from 1 to 65535");
+    target::port(text).ok_or_else(bad)
 }
 
 /// Every host at every port, or what `--targets` names.
 fn hosts(given: &Given, scheme: &str) -> Result<Vec<(String, u16)>, Refused> {
-    let port = |text: &str, of: &str| {
-        let bad = || Refused::usage(format!("invalid argument for \"{of}\" flag: not a port"), "give ports from 1 to 65535");
-        target::port(text).ok_or_else(bad)
-    };
     let mut hosts = Vec::new();
     for one in given.list("targets") {
         let (host, at) = one.rsplit_once(':').ok_or_else(|| given.invalid("targets", "give HOST:PORT, several with commas"))?;

@@ -7,8 +7,10 @@ use perbuck_core::study::NO_LIMIT_NS;
 
 use crate::flags::Given;
 use crate::load::{SECOND_NS, drawn_seed};
+use crate::option::chosen;
 use crate::refused::Refused;
 use crate::run::Records;
+use crate::style::{STYLES, Style};
 
 /// The order that the command line names; its beginning is enough, as in go-tpc. `example` is one, for a command line without any.
 pub(crate) fn order<T: Copy>(given: &Given, orders: &[(&'static str, T)], example: &str) -> Result<T, Refused> {
@@ -57,6 +59,25 @@ pub(crate) fn interval_s(given: &Given) -> Result<u32, Refused> {
     let ns = given.duration_ns("interval").unwrap_or(0);
     let seconds = u32::try_from(ns / SECOND_NS).ok().filter(|s| *s > 0 && ns.is_multiple_of(SECOND_NS));
     seconds.ok_or_else(|| given.invalid("interval", "give whole seconds, such as 10s or 1m"))
+}
+
+/// How numbers are laid out.
+pub(crate) fn output(given: &Given) -> Result<Style, Refused> {
+    chosen(given.text("output"), &STYLES).ok_or_else(|| given.invalid("output", "use plain, table or json"))
+}
+
+/// Seconds after which the server ends a query: go-tpc waits without an end.
+pub(crate) const LIMIT_S: i64 = 86_400;
+
+/// Those of `--queries`, in small letters.
+pub(crate) fn queries(given: &Given) -> Result<String, Refused> {
+    let typed = given.text("queries");
+    if typed.is_empty() { Err(given.invalid("queries", "name some of q1 to q22, as in q1,q6")) } else { Ok(typed.to_lowercase()) }
+}
+
+/// TiFlash replicas that each table gets.
+pub(crate) fn replicas(given: &Given) -> Result<Option<u32>, Refused> {
+    Ok(Some(given.count("tiflash-replica", 0, 99)?).filter(|count| *count > 0))
 }
 
 /// The seed as `--seed` takes it.

@@ -5,7 +5,8 @@ use perbuck_core::histogram::Histogram;
 use perbuck_load::totals::PausesSeen;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
-use crate::go_tpc::layout::{Span, table};
+use crate::go_tpc::kinds::{Times, paired};
+use crate::go_tpc::layout::{self, Span, table};
 use crate::style::Style;
 
 /// A column of JSON alone.
@@ -13,7 +14,7 @@ const JSON_ONLY: &str = "99.99th(ms)";
 
 /// One kind of transaction in a time, or what failed of it.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Row {
+pub(crate) struct Row {
     /// Its name in upper case; with `_ERR` after it for what failed.
     pub(super) operation: String,
     takes_s: f64,
@@ -62,22 +63,14 @@ impl Serialize for Row {
     }
 }
 
-/// Rows of kinds with the times of what was completed and of what failed, in the order of go-tpc; nothing for those without
-/// any.
-pub(super) fn rows<'a>(kinds: impl IntoIterator<Item = (&'a str, &'a Histogram, &'a Histogram)>, takes_s: f64) -> Vec<Row> {
-    let row = |operation, times: &Histogram| (times.count() > 0).then(|| Row::new(operation, times, takes_s));
-    let mut kinds: Vec<_> = kinds.into_iter().collect();
-    kinds.sort_by_key(|(name, ..)| *name);
-    let both = |(name, completed, failed): (&str, &Histogram, &Histogram)| {
-        let name = name.to_uppercase();
-        [row(name.clone(), completed), row(name + "_ERR", failed)]
-    };
-    kinds.into_iter().flat_map(both).flatten().collect()
+/// Rows of kinds in the order of go-tpc; nothing for those without any.
+pub(super) fn rows<'a>(kinds: impl IntoIterator<Item = Times<'a>>, takes_s: f64) -> Vec<Row> {
+    paired(kinds).into_iter().map(|(operation, times)| Row::new(operation, times, takes_s)).collect()
 }
 
 /// How long terminals keyed before transactions of one kind, or thought after them, on average.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Wait {
+pub(crate) struct Wait {
     /// `KEYINGTIME-NEW_ORDER`, `THINKINGTIME-NEW_ORDER`.
     pub(super) operation: String,
     /// In seconds.
@@ -109,23 +102,7 @@ pub(super) fn wait_block(span: Span, waits: &[Wait], output: Style) -> String {
 
 /// A block of lines, or a table.
 pub(super) fn block(span: Span, rows: &[Row], output: Style) -> String {
-    let line = |row: &Row| {
-        let labelled: Vec<String> = row.cells().iter().map(|(label, cell)| format!("{label}: {cell}")).collect();
-        format!("{}{:<6} - {}\n", span.prefix(), row.operation, labelled.join(", "))
-    };
-    match output {
-        Style::Plain => rows.iter().map(line).collect(),
-        Style::Table => {
-            let names = rows.iter().take(1).flat_map(Row::cells).map(|(name, _)| name);
-            let headings: Vec<&str> = ["Prefix", "Operation"].into_iter().chain(names).collect();
-            let cells = |row: &Row| {
-                let own = [span.prefix().to_owned(), row.operation.clone()];
-                own.into_iter().chain(row.cells().into_iter().map(|(_, cell)| cell)).collect()
-            };
-            table(&headings, rows.iter().map(cells).collect())
-        }
-        Style::Json => String::new(),
-    }
+    layout::block(span, rows.iter().map(|row| (row.operation.as_str(), row.cells())), output)
 }
 
 /// The closing line: new orders a minute, all transactions a minute, and the efficiency in percent.

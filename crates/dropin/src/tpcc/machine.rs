@@ -9,7 +9,7 @@ use super::lines::{Row, Wait};
 
 /// A run as JSON. Times are seconds, latencies milliseconds; the rows have go-tpc's names of columns, with numbers.
 #[derive(Debug, Serialize)]
-pub(super) struct RunJson<'a> {
+pub(crate) struct RunJson<'a> {
     pub(super) perbuck: &'static str,
     /// Every parameter of the workload with its effective value.
     pub(super) parameters: &'a BTreeMap<String, String>,
@@ -52,7 +52,7 @@ pub(super) struct RunJson<'a> {
 }
 
 #[derive(Debug, Serialize)]
-pub(super) struct CurrentJson {
+pub(crate) struct CurrentJson {
     at_s: u32,
     operations: Vec<Row>,
     waits_s: BTreeMap<String, f64>,
@@ -66,7 +66,7 @@ impl CurrentJson {
 }
 
 #[derive(Debug, Serialize)]
-pub(super) struct AuditValueJson {
+pub(crate) struct AuditValueJson {
     clause: String,
     what: String,
     /// `null` where nothing was looked at.

@@ -7,13 +7,13 @@ mod files;
 #[cfg(test)]
 pub(crate) mod golden;
 mod lines;
-mod machine;
-mod options;
-mod plan;
-mod printer;
+pub(crate) mod machine;
+pub(crate) mod options;
+pub(crate) mod plan;
+pub(crate) mod printer;
 mod report;
-mod settings;
-mod tables;
+pub(crate) mod settings;
+pub(crate) mod tables;
 
 use std::ffi::OsString;
 
@@ -42,7 +42,7 @@ use crate::run::{DropIn, Run};
 /// That the run goes on after an error.
 const ERRORS: &str = "--ignore-error goes on after it and counts its transaction as failed";
 
-const COMMAND: DropIn = DropIn {
+pub(crate) const COMMAND: DropIn = DropIn {
     word: "tpcc",
     variable: "PERBUCK_TPCC_PASSWORD",
     advice: Advice {

@@ -2,7 +2,7 @@
 
 use crate::flags::Kind::{Duration, Int, List, Switch, Text};
 use crate::flags::{Flag, Table};
-use crate::go_tpc::options::{AC_THREADS, MAX_PROCS, METRICS, PPROF, SILENCE, WARMUP, database, joined, own};
+use crate::go_tpc::options::{AC_THREADS, INTERVAL, MAX_PROCS, METRICS, PPROF, SILENCE, TIME, WARMUP, database, joined, own};
 use crate::option::{Group, done, ignored, refused};
 
 const PREPARE: &[&str] = &["prepare"];
@@ -11,9 +11,9 @@ const RUN: &[&str] = &["run"];
 const DATABASE: &[Flag] = &database("password; better in PERBUCK_TPCC_PASSWORD, MYSQL_PWD, PGPASSWORD or --password-file");
 
 const WORK: &[Flag] = &[
-    done("warehouses", Int, "10", "number of warehouses"),
+    WAREHOUSES,
     done("threads", Int, "1", "terminals of a run, each with its connection; connections that load (8 if not given)").short('T'),
-    done("parts", Int, "1", "number of partitions that the warehouses are dealt to"),
+    PARTS,
     done("partition-type", Int, "1", "1 is hash, 2 is range, 3 is list (like hash)"),
     done("check-all", Switch, "false", "check: all conditions, with 3.3.2.11, which holds for fresh data only"),
     done("dropdata", Switch, "false", "prepare: drop the tables before"),
@@ -34,23 +34,46 @@ const WORK: &[Flag] = &[
     ignored("retry-duration", Duration, "", "nothing to do: the name of --retry-interval before April 2021").of(PREPARE),
 ];
 
+/// Those that `ch` has, too.
+pub(crate) const WAREHOUSES: Flag = done("warehouses", Int, "10", "number of warehouses");
+pub(crate) const PARTS: Flag = done("parts", Int, "1", "number of partitions that the warehouses are dealt to");
+pub(crate) const COUNT: Flag = done("count", Int, "0", "end after so many transactions of all terminals together; 0 is no limit");
+pub(crate) const IGNORE_ERROR: Flag =
+    done("ignore-error", Switch, "false", "go on after an error, whose transaction counts as NAME_ERR");
+pub(crate) const ISOLATION: Flag =
+    done("isolation", Int, "0", "0 the server's, 1 read uncommitted, 2 read committed, 4 repeatable read, 6 serializable");
+pub(crate) const WEIGHT: Flag = done(
+    "weight",
+    List,
+    "",
+    "shares of new_order, payment, order_status, delivery, stock_level in percent; a deck of cards if not given, with --compat=go-tpc 45,43,4,4,4",
+)
+.of(RUN);
+pub(crate) const CONN_REFRESH: Flag =
+    refused("conn-refresh-interval", Duration, "connections are kept for the whole run: leave --conn-refresh-interval out")
+        .of(RUN);
+pub(crate) const COMPAT: Flag =
+    done("compat", Text, "", "go-tpc: run its SQL, mix and draws, defects included; the specification if not given");
+pub(crate) const SEED: Flag =
+    done("seed", Int, "0", "seed of all random choices; 0 takes one from the time, and the record has it").of(RUN);
+
 const LOAD: &[Flag] = &[
-    done("time", Duration, "", "length of the measured window; without it a run lasts until Ctrl-C, which prints the summary"),
-    done("count", Int, "0", "end after so many transactions of all terminals together; 0 is no limit"),
-    done("interval", Duration, "10s", "time between lines, in whole seconds"),
-    done("ignore-error", Switch, "false", "go on after an error, whose transaction counts as NAME_ERR"),
-    done("isolation", Int, "0", "0 the server's, 1 read uncommitted, 2 read committed, 4 repeatable read, 6 serializable"),
+    TIME,
+    COUNT,
+    INTERVAL,
+    IGNORE_ERROR,
+    ISOLATION,
     done("wait", Switch, "false", "key and think as the specification says").of(RUN),
-    done(
-            "weight",
-            List,
-            "",
-            "shares of new_order, payment, order_status, delivery, stock_level in percent; a deck of cards if not given, with --compat=go-tpc 45,43,4,4,4",
-        ).of(RUN),
+    WEIGHT,
     ignored("max-measure-latency", Duration, "", "nothing to do: no latency is cut off, and the maximum is exact").of(RUN),
-    refused("conn-refresh-interval", Duration, "connections are kept for the whole run: leave --conn-refresh-interval out").of(RUN),
+    CONN_REFRESH,
     done("summary", Switch, "false", "at every interval the total so far, and at the end tpmC alone, as tiup bench did in 2020"),
-    done("output", Text, "plain", "what standard output holds: plain, table or json; prepare takes any other word as the folder of CSV files, as tiup bench did in 2020"),
+    done(
+        "output",
+        Text,
+        "plain",
+        "what standard output holds: plain, table or json; prepare takes any other word as the folder of CSV files, as tiup bench did in 2020",
+    ),
     SILENCE,
     MAX_PROCS,
     ignored("statusPort", Int, "", "nothing to do: only go-tpc's tpch asks the status port").short('S'),
@@ -66,11 +89,11 @@ const MORE: &[Flag] = &[
         "",
         "address of any database that perbuck drives, as in docs/targets.md (sqlite:tpcc.db), instead of host, port, user and db",
     ),
-    done("compat", Text, "", "go-tpc: run its SQL, mix and draws, defects included; the specification if not given"),
+    COMPAT,
     done("batch", Switch, "false", "send the lines of an order, and the districts of a delivery, by statements of many rows")
         .of(RUN),
     WARMUP,
-    done("seed", Int, "0", "seed of all random choices; 0 takes one from the time, and the record has it").of(RUN),
+    SEED,
 ];
 
 const OWN: &[Flag] = &joined::<{ MORE.len() + 8 }>(MORE, &own("results/tpcc"));

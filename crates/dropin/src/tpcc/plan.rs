@@ -30,12 +30,7 @@ pub(super) fn workload(
 ) -> Result<(Workload, tpcc::Options), Refused> {
     let mut parameters = BTreeMap::new();
     let mut put = |name: &str, value: Scalar| drop(parameters.insert(name.to_owned(), value));
-    put("warehouses", Scalar::Int(i64::from(given.count("warehouses", 1, 100_000)?)));
-    let (parts, dealt) = (given.count("parts", 1, 1_024)?, partition_type(given)?);
-    if parts > 1 {
-        put("partitions", Scalar::Int(i64::from(parts)));
-        put("partition_type", Scalar::Text(dealt.to_owned()));
-    }
+    of_data(given, partition_type(given)?, &mut put)?;
     if given.switch("use-fk") {
         put("foreign_keys", Scalar::Bool(true));
     }
@@ -44,14 +39,25 @@ pub(super) fn workload(
         return Err(Refused::usage("--use-clustered-index=false: perbuck makes no tables without a clustered index", help));
     }
     if order == Order::Run {
-        of_run(given, settings, session, &mut put)?;
+        of_run(given, settings.go_tpc, session, &mut put)?;
     }
     Workload::of("tpcc", parameters).map_err(|problems| refused(&problems, &PARAMETERS))
 }
 
-/// What decides a run and not the data.
-fn of_run(given: &Given, settings: &Settings, session: &str, put: &mut dyn FnMut(&str, Scalar)) -> Result<(), Refused> {
-    if settings.go_tpc {
+/// Warehouses and partitions, which the warehouses are dealt to so.
+pub(crate) fn of_data(given: &Given, dealt: &str, put: &mut dyn FnMut(&str, Scalar)) -> Result<(), Refused> {
+    put("warehouses", Scalar::Int(i64::from(given.count("warehouses", 1, 100_000)?)));
+    let parts = given.count("parts", 1, 1_024)?;
+    if parts > 1 {
+        put("partitions", Scalar::Int(i64::from(parts)));
+        put("partition_type", Scalar::Text(dealt.to_owned()));
+    }
+    Ok(())
+}
+
+/// What decides a run and not the data. An option that a command does not have is not given.
+pub(crate) fn of_run(given: &Given, go_tpc: bool, session: &str, put: &mut dyn FnMut(&str, Scalar)) -> Result<(), Refused> {
+    if go_tpc {
         put("compat", Scalar::Text("go-tpc".to_owned()));
     }
     for switch in ["wait", "batch"] {

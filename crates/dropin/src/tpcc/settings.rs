@@ -11,7 +11,7 @@ use crate::load::Load;
 use crate::option::chosen;
 use crate::refused::Refused;
 use crate::run::Records;
-use crate::style::{STYLES, Style};
+use crate::style::Style;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Order {
@@ -36,27 +36,27 @@ impl Order {
 
 /// A command line with everything about it checked, but for the database and the workload.
 #[derive(Debug, Clone)]
-pub(super) struct Settings {
+pub(crate) struct Settings {
     /// Connections that load; `None` where the command line does not say how many.
-    pub(super) sessions: Option<u32>,
-    pub(super) load: Load,
-    pub(super) interval_s: u32,
-    pub(super) ignore_error: bool,
+    pub(crate) sessions: Option<u32>,
+    pub(crate) load: Load,
+    pub(crate) interval_s: u32,
+    pub(crate) ignore_error: bool,
     /// Whether the run does as go-tpc does.
-    pub(super) go_tpc: bool,
+    pub(crate) go_tpc: bool,
     /// How numbers are laid out; as JSON they are one document at the end.
-    pub(super) output: Style,
+    pub(crate) output: Style,
     /// Whether the lines of an interval hold the total so far, and the last one `tpmC` alone.
-    pub(super) summary: bool,
+    pub(crate) summary: bool,
     /// The seed of the operations, as `--seed` takes it.
-    pub(super) seed: u64,
-    pub(super) records: Records,
+    pub(crate) seed: u64,
+    pub(crate) records: Records,
     /// Whether tables that are there are dropped before a load.
-    pub(super) drop_data: bool,
+    pub(crate) drop_data: bool,
     /// Whether the data are checked after a load.
-    pub(super) check: bool,
+    pub(crate) check: bool,
     /// Whether the condition that is stated for fresh data is checked, too.
-    pub(super) check_all: bool,
+    pub(crate) check_all: bool,
 }
 
 /// How often a transaction is tried, at most, where the specification is run; beyond it, it counts as failed.
@@ -64,6 +64,13 @@ const ATTEMPTS: u32 = 1000;
 
 impl Settings {
     pub(super) fn read(given: &Given) -> Result<Self, Refused> {
+        // The folder of an old command line says nothing of the output.
+        let output = if files::old_folder(given)?.is_some() { Style::Plain } else { words::output(given)? };
+        Self::of(given, output)
+    }
+
+    /// Those of a command line whose numbers are laid out so. `ch` has the options of a run, too.
+    pub(crate) fn of(given: &Given, output: Style) -> Result<Self, Refused> {
         let threads = given.count("threads", 1, 1_000_000)?;
         let some = |number: u32| Some(number).filter(|n| *n > 0);
         let ignore_error = given.switch("ignore-error");
@@ -95,7 +102,7 @@ impl Settings {
             interval_s: words::interval_s(given)?,
             ignore_error,
             go_tpc,
-            output: output(given)?,
+            output,
             summary: given.switch("summary"),
             seed,
             records: words::records(given),
@@ -104,12 +111,6 @@ impl Settings {
             check_all: given.switch("check-all"),
         })
     }
-}
-
-fn output(given: &Given) -> Result<Style, Refused> {
-    // The folder of an old command line says nothing of the output.
-    let word = if files::old_folder(given)?.is_some() { "plain" } else { given.text("output") };
-    chosen(word, &STYLES).ok_or_else(|| given.invalid("output", "use plain, table or json"))
 }
 
 #[cfg(test)]

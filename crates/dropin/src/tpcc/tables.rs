@@ -28,7 +28,7 @@ pub(super) fn check(tables: Tables<'_>, options: &Options, all: bool) -> Result<
 }
 
 /// Finds out whether the database has the warehouses that the command line names.
-pub(super) fn has_warehouses(stage: &Stage, options: &Options) -> Result<(), LabError> {
+pub(crate) fn has_warehouses(stage: &Stage, options: &Options) -> Result<(), LabError> {
     let found = stage.server.number("counting the warehouses", "SELECT COUNT(*) FROM warehouse")?;
     let asked = i64::from(options.warehouses);
     if found < asked {

@@ -4,6 +4,7 @@
 use perbuck_core::histogram::Histogram;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
+use crate::go_tpc::kinds::{Times, paired};
 use crate::go_tpc::layout::{Span, table};
 use crate::style::Style;
 
@@ -43,16 +44,9 @@ impl Serialize for Row {
     }
 }
 
-/// Rows of queries with the times of what was completed and of what failed, in the order of go-tpc, which is that of the
-/// letters: Q1, Q10, Q1_ERR, Q2. Nothing for those without any.
-pub(super) fn rows<'a>(queries: impl IntoIterator<Item = (&'a str, &'a Histogram, &'a Histogram)>) -> Vec<Row> {
-    let row = |operation, times: &Histogram| (times.count() > 0).then(|| Row::new(operation, times));
-    let both = |(name, completed, failed): (&str, &Histogram, &Histogram)| {
-        [row(name.to_owned(), completed), row(format!("{name}_ERR"), failed)]
-    };
-    let mut rows: Vec<Row> = queries.into_iter().flat_map(both).flatten().collect();
-    rows.sort_by(|a, b| a.operation.cmp(&b.operation));
-    rows
+/// Rows of queries in the order of go-tpc; nothing for those without any.
+pub(super) fn rows<'a>(queries: impl IntoIterator<Item = Times<'a>>) -> Vec<Row> {
+    paired(queries).into_iter().map(|(operation, times)| Row::new(operation, times)).collect()
 }
 
 /// A block of lines, or a table.

@@ -1,8 +1,11 @@
 //! The options of go-tpc's `tpch` under its own names and letters, each described in one place.
 
-use crate::flags::Kind::{Duration, Int, Switch, Text};
+use crate::flags::Kind::{Int, Switch, Text};
 use crate::flags::{Flag, Table};
-use crate::go_tpc::options::{AC_THREADS, MAX_PROCS, METRICS, PPROF, SILENCE, WARMUP, database, joined, own};
+use crate::go_tpc::options::{
+    AC_THREADS, INTERVAL, MAX_PROCS, METRICS, OUTPUT, PLAN_REPLAYER, PPROF, REPLICAS, SILENCE, STATISTICS, STATUS_PORT, TIME,
+    WARMUP, database, joined, own,
+};
 use crate::option::{Group, done, ignored, refused};
 
 const PREPARE: &[&str] = &["prepare"];
@@ -10,21 +13,15 @@ const RUN: &[&str] = &["run"];
 
 const DATABASE: &[Flag] = &database("password; better in PERBUCK_TPCH_PASSWORD, MYSQL_PWD, PGPASSWORD or --password-file");
 
-/// Why the settings of ANALYZE have no effect.
-const ANALYZE: &str = "nothing to do: ANALYZE runs with the settings of the server";
-/// Why a plan replayer is refused.
-const REPLAYER: &str =
-    "perbuck keeps no plan replayer files: leave the option out, and send PLAN REPLAYER DUMP by the database's own client";
-
 const DATA: &[Flag] = &[
     done("sf", Text, "1", "scale factor, about a gigabyte each; hundredths such as 0.01 for trials"),
     done("threads", Int, "1", "connections of a run; connections that load (8 if not given)").short('T'),
     done("dropdata", Switch, "false", "prepare: drop the tables before"),
-    done("tiflash-replica", Int, "0", "TiDB: TiFlash replicas of each table, which prepare waits for").of(PREPARE),
+    REPLICAS,
     ignored("analyze", Switch, "", "nothing to do: a load ends with ANALYZE of its tables, but on SQLite").of(PREPARE),
-    ignored("tidb_build_stats_concurrency", Int, "", ANALYZE).of(PREPARE),
-    ignored("tidb_distsql_scan_concurrency", Int, "", ANALYZE).of(PREPARE),
-    ignored("tidb_index_serial_scan_concurrency", Int, "", ANALYZE).of(PREPARE),
+    STATISTICS[0],
+    STATISTICS[1],
+    STATISTICS[2],
     done("output-type", Text, "", "csv: write the rows as files for bulk importers, and touch no database").of(PREPARE),
     done("output-dir", Text, "", "the folder of the files; one file for each table and thread").of(PREPARE),
 ];
@@ -37,9 +34,9 @@ const LOAD: &[Flag] = &[
         "queries of a round, in this order; each thread starts with another one",
     ),
     done("check", Switch, "false", "compare each answer with the right one, by the values of validation: at --sf 1 and 0.01"),
-    done("time", Duration, "", "length of the measured window; without it a run lasts until Ctrl-C, which prints the summary"),
+    TIME,
     done("count", Int, "0", "end after so many queries of all threads together; 0 is no limit"),
-    done("interval", Duration, "10s", "time between lines, in whole seconds"),
+    INTERVAL,
     done("ignore-error", Switch, "false", "go on after an error, whose query counts as QN_ERR"),
     done(
         "enable-query-tuning",
@@ -53,14 +50,14 @@ const LOAD: &[Flag] = &[
         Switch,
         "perbuck tpch keeps no plans: leave --use-explain out; `perbuck run STUDY --plans` keeps those of EXPLAIN ANALYZE",
     ),
-    refused("use-plan-replayer", Switch, REPLAYER).of(RUN),
-    refused("plan-replayer-dir", Text, REPLAYER).of(RUN),
-    refused("plan-replayer-file", Text, REPLAYER).of(RUN),
+    PLAN_REPLAYER[0],
+    PLAN_REPLAYER[1],
+    PLAN_REPLAYER[2],
     ignored("isolation", Int, "", "nothing to do: each query is sent by itself, in no transaction, as go-tpc does it"),
-    done("output", Text, "plain", "what standard output holds: plain, table or json"),
+    OUTPUT,
     SILENCE,
     MAX_PROCS,
-    ignored("statusPort", Int, "", "nothing to do: only a plan replayer asks the status port").short('S'),
+    STATUS_PORT,
     AC_THREADS,
     PPROF,
     METRICS,

@@ -7,15 +7,12 @@ use perbuck_workloads::tpch;
 
 use super::settings::{Order, Settings};
 use crate::flags::Given;
-use crate::go_tpc::{Parameters, refused};
+use crate::go_tpc::{Parameters, refused, words};
 use crate::refused::Refused;
 use crate::study::Workload;
 
 /// Options whose parameter has another name, and those that a refusal of a database quotes.
 pub(super) const PARAMETERS: &Parameters = &[("sf", "scale"), ("queries", "queries"), ("tiflash-replica", "tiflash_replicas")];
-
-/// Seconds after which the server ends a query: go-tpc waits without an end.
-const LIMIT_S: i64 = 86_400;
 
 /// The workload of a command line.
 pub(super) fn workload(given: &Given, order: Order, settings: &Settings) -> Result<(Workload, tpch::Options), Refused> {
@@ -26,9 +23,9 @@ pub(super) fn workload(given: &Given, order: Order, settings: &Settings) -> Resu
     put("scale", Scalar::Float(scale.ok_or_else(|| given.invalid("sf", help))?));
     // Those of go-tpc have primary keys alone.
     put("indexes", Scalar::Bool(false));
-    put("queries", Scalar::Text(queries(given)?));
+    put("queries", Scalar::Text(words::queries(given)?));
     put("refresh", Scalar::Bool(false));
-    put("limit", Scalar::Int(LIMIT_S));
+    put("limit", Scalar::Int(words::LIMIT_S));
     let checks = settings.check && order == Order::Run;
     put("substitution", Scalar::Text(if checks { "validation" } else { "go-tpc" }.to_owned()));
     Workload::of("tpch", parameters).map_err(|problems| {
@@ -38,12 +35,6 @@ pub(super) fn workload(given: &Given, order: Order, settings: &Settings) -> Resu
         }
         refused(&problems, PARAMETERS)
     })
-}
-
-/// Those of `--queries`, in small letters.
-fn queries(given: &Given) -> Result<String, Refused> {
-    let typed = given.text("queries");
-    if typed.is_empty() { Err(given.invalid("queries", "name some of q1 to q22, as in q1,q6")) } else { Ok(typed.to_lowercase()) }
 }
 
 #[cfg(test)]

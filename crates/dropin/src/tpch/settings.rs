@@ -7,10 +7,9 @@ use perbuck_load::limit::Tolerance;
 use crate::flags::Given;
 use crate::go_tpc::words;
 use crate::load::Load;
-use crate::option::chosen;
 use crate::refused::Refused;
 use crate::run::Records;
-use crate::style::{STYLES, Style};
+use crate::style::Style;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Order {
@@ -85,10 +84,10 @@ impl Settings {
             ignore_error,
             check: given.switch("check"),
             tuning: given.switch("enable-query-tuning"),
-            output: chosen(given.text("output"), &STYLES).ok_or_else(|| given.invalid("output", "use plain, table or json"))?,
+            output: words::output(given)?,
             records: words::records(given),
             drop_data: given.switch("dropdata"),
-            replicas: some(given.count("tiflash-replica", 0, 99)?),
+            replicas: words::replicas(given)?,
         })
     }
 }

@@ -8,6 +8,7 @@ use perbuck_database::dialect::Type::{BytewiseChar as Char, BytewiseVarchar as V
 use perbuck_load::values::Params;
 use perbuck_load::workload::{Check, Dataset, Part, TableSpec};
 
+use super::Options;
 use super::nations::{self, REGIONS, SUPPLIERS};
 use crate::tpcc::ddl;
 use crate::tpcc::schema::Table;
@@ -56,16 +57,25 @@ pub(super) const MARKER_TABLE: &str = "ch_marker";
 #[derive(Debug)]
 pub struct ChData {
     tpcc: TpccData,
-    options: tpcc::Options,
+    options: Options,
     dialect: &'static dyn Dialect,
     suppliers: Seed,
 }
 
 impl ChData {
-    /// The data for the options of TPC-C; `seed` is the data seed.
-    pub fn new(options: tpcc::Options, dialect: &'static dyn Dialect, seed: Seed) -> Self {
-        let suppliers = seed.derive("ch.supplier");
-        Self { tpcc: TpccData::new(options.clone(), dialect, seed), options, dialect, suppliers }
+    /// The data for these options; `seed` is the data seed.
+    pub fn new(options: &Options, dialect: &'static dyn Dialect, seed: Seed) -> Self {
+        let (tpcc, suppliers) = (TpccData::new(options.tpcc.clone(), dialect, seed), seed.derive("ch.supplier"));
+        Self { tpcc, options: options.clone(), dialect, suppliers }
+    }
+
+    /// The first of our tables among all.
+    fn first(&self) -> usize {
+        if self.options.without_tpcc { 0 } else { tpcc::TABLES }
+    }
+
+    fn parts_of_tpcc(&self) -> u32 {
+        if self.options.without_tpcc { 0 } else { self.tpcc.parts() }
     }
 }
 
@@ -73,32 +83,31 @@ impl Dataset for ChData {
     type Part = ChPart;
 
     fn tables(&self) -> Vec<TableSpec> {
-        let mut tables = self.tpcc.tables();
-        let mut rows = Vec::from([REGIONS.len() as u64, nations::count(), SUPPLIERS as u64, 1]);
-        for table in TABLES.iter().rev() {
-            tables.insert(tpcc::TABLES, ddl::table(self.dialect, &self.options, table, rows.pop().unwrap_or(0)));
-        }
+        let mut tables = if self.options.without_tpcc { Vec::new() } else { self.tpcc.tables() };
+        let rows = [REGIONS.len() as u64, nations::count(), SUPPLIERS as u64, 1];
+        tables.extend(TABLES.iter().zip(rows).map(|(table, rows)| ddl::table(self.dialect, &self.options.tpcc, table, rows)));
         tables
     }
 
     fn parts(&self) -> u32 {
-        self.tpcc.parts() + 1
+        self.parts_of_tpcc() + 1
     }
 
     fn part(&self, index: u32) -> ChPart {
-        if index < self.tpcc.parts() { ChPart::Tpcc(self.tpcc.part(index)) } else { ChPart::own(self.suppliers) }
+        if index < self.parts_of_tpcc() { ChPart::Tpcc(self.tpcc.part(index)) } else { ChPart::own(self.suppliers, self.first()) }
     }
 
     fn checks(&self) -> Vec<Check> {
-        self.tpcc.checks()
+        if self.options.without_tpcc { Vec::new() } else { self.tpcc.checks() }
     }
 
     fn room_for_checks(&self) -> &'static [&'static str] {
         self.tpcc.room_for_checks()
     }
 
+    /// Our own tables are the same whatever those of TPC-C are.
     fn parameters(&self) -> BTreeMap<String, String> {
-        self.tpcc.parameters()
+        if self.options.without_tpcc { BTreeMap::new() } else { self.tpcc.parameters() }
     }
 
     fn grows(&self) -> bool {
@@ -111,21 +120,33 @@ impl Dataset for ChData {
 pub enum ChPart {
     /// One of TPC-C.
     Tpcc(TpccPart),
-    /// That of our own tables: the seed, which of them is next, and the next supplier.
-    Own(Seed, usize, i64),
+    /// That of our own tables.
+    Own(OwnPart),
+}
+
+/// The rows of our own tables.
+#[derive(Debug)]
+pub struct OwnPart {
+    seed: Seed,
+    /// The first of our tables among all.
+    first: usize,
+    /// Which of them is next.
+    next: usize,
+    /// The next supplier.
+    from: i64,
 }
 
 impl ChPart {
-    fn own(seed: Seed) -> Self {
-        Self::Own(seed, 0, 0)
+    fn own(seed: Seed, first: usize) -> Self {
+        Self::Own(OwnPart { seed, first, next: 0, from: 0 })
     }
 }
 
 impl Part for ChPart {
     fn next_batch(&mut self, cells: &mut Params) -> Option<usize> {
-        let (seed, next, from) = match self {
+        let OwnPart { seed, first, next, from } = match self {
             Self::Tpcc(part) => return part.next_batch(cells),
-            Self::Own(seed, next, from) => (*seed, next, from),
+            Self::Own(part) => part,
         };
         cells.clear();
         let table = *next;
@@ -133,7 +154,7 @@ impl Part for ChPart {
             "region" => nations::regions(cells),
             "nation" => nations::all_nations(cells),
             "supplier" => {
-                (*from..*from + BATCH).for_each(|key| nations::supplier(cells, seed, key));
+                (*from..*from + BATCH).for_each(|key| nations::supplier(cells, *seed, key));
                 *from += BATCH;
             }
             _ => {
@@ -143,7 +164,7 @@ impl Part for ChPart {
         if TABLES[table].name != "supplier" || *from >= SUPPLIERS {
             *next += 1;
         }
-        Some(tpcc::TABLES + table)
+        Some(*first + table)
     }
 
     fn only(&mut self, wanted: &[bool]) {

@@ -15,12 +15,20 @@ pub(super) const FRESHNESS: u8 = MARKER + 1;
 
 /// All kinds by position.
 #[rustfmt::skip]
-pub(super) const KINDS: [&str; 29] = [
+pub const KINDS: [&str; 29] = [
     tpcc::KINDS[0], tpcc::KINDS[1], tpcc::KINDS[2], tpcc::KINDS[3], tpcc::KINDS[4],
     "Q1", "Q2", "Q3", "Q4", "Q5", "Q6", "Q7", "Q8", "Q9", "Q10", "Q11",
     "Q12", "Q13", "Q14", "Q15", "Q16", "Q17", "Q18", "Q19", "Q20", "Q21", "Q22",
     "marker", "freshness",
 ];
+
+/// The kind whose time is the lag of the queries' data.
+pub const LAG: &str = KINDS[FRESHNESS as usize];
+
+/// Whether a kind is one of the queries.
+pub fn is_query(kind: &str) -> bool {
+    QUERY_KINDS.iter().any(|query| query == kind)
+}
 
 /// Some kinds for the declaration of a metric, counted from the first query.
 macro_rules! names {

@@ -18,7 +18,8 @@ mod terminal;
 #[cfg(test)]
 mod tests;
 
-pub use data::{ChData, ChPart};
+pub use data::{ChData, ChPart, OwnPart};
+pub use kinds::{KINDS, LAG, is_query};
 pub use options::Options;
 pub use queries::all as queries;
 pub use registration::{KIND, QUERIES_PER_HOUR};

@@ -1,6 +1,6 @@
 //! What a CH-benCHmark run may be told.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use perbuck_core::units::Seed;
@@ -13,7 +13,7 @@ use super::registration::KIND;
 use super::{Ch, ChData, queries};
 use crate::benchmark::{Benchmark, DataSize, Explained};
 use crate::params::{Reader, other_data, put};
-use crate::tpcc;
+use crate::{tpcc, tpch};
 
 /// What a CH-benCHmark run may be told.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,6 +28,10 @@ pub struct Options {
     pub query_session: Vec<(String, String)>,
     /// Seconds after which the server ends a query, which then has failed. 1 to 86 400.
     pub limit_s: u32,
+    /// The numbers of the queries that each stream repeats in this order; empty for all in the orders of TPC-H.
+    pub queries: Vec<usize>,
+    /// Whether the data are without the tables of TPC-C, which are there. No study says so: `perbuck ch prepare` adds what `perbuck tpcc prepare` lacks.
+    pub without_tpcc: bool,
 }
 
 /// Above it, warehouse times item is beyond 32 bits, which some databases refuse.
@@ -45,6 +49,12 @@ impl Options {
             0 => 0,
             streams => streams + 2,
         }
+    }
+
+    /// The numbers of the queries that are asked, each once.
+    fn asked(&self) -> Vec<usize> {
+        let chosen: BTreeSet<usize> = self.queries.iter().copied().collect();
+        if chosen.is_empty() { (1..=QUERIES).collect() } else { chosen.into_iter().collect() }
     }
 
     /// After which a query has failed, and a marker counts as not seen.
@@ -68,6 +78,8 @@ impl Benchmark for Options {
             query_streams: reader.int("query_streams") as u32,
             query_session: tpcc::session(reader, "query_session"),
             limit_s: reader.int("limit") as u32,
+            queries: tpch::chosen(reader),
+            without_tpcc: false,
         };
         if !options.transactions && reader.has("query_streams") {
             let message = "`query_streams` is given, and without `transactions` each connection is a query stream";
@@ -82,7 +94,7 @@ impl Benchmark for Options {
     }
 
     fn dataset(&self, dialect: &'static dyn Dialect, seed: Seed) -> ChData {
-        ChData::new(self.tpcc.clone(), dialect, seed)
+        ChData::new(self, dialect, seed)
     }
 
     fn workload(&self, dialect: &'static dyn Dialect, seed: Seed) -> Ch {
@@ -97,6 +109,9 @@ impl Benchmark for Options {
         put("limit", &self.limit_s);
         if !self.query_session.is_empty() {
             put("query_session", &tpcc::session_text(&self.query_session));
+        }
+        if !self.queries.is_empty() {
+            put("queries", &tpch::chosen_text(&self.queries));
         }
         all
     }
@@ -120,11 +135,12 @@ impl Benchmark for Options {
 
     fn explained(&self) -> Option<Explained> {
         let asks = !self.transactions || self.query_streams > 0;
-        asks.then(|| Explained { names: (1..=QUERIES).map(|number| format!("Q{number}")).collect(), limit: self.limit() })
+        let name = |number: &usize| format!("Q{number}");
+        asks.then(|| Explained { names: self.asked().iter().map(name).collect(), limit: self.limit() })
     }
 
     fn explained_query(&self, position: usize, dialect: &dyn Dialect) -> String {
-        queries::all(dialect)[position].clone()
+        queries::all(dialect)[self.asked()[position] - 1].clone()
     }
 
     fn paced_by(&self) -> Option<&'static str> {

@@ -9,7 +9,7 @@ use perbuck_core::workload_kind::ParameterKind::{Switch, Text, Whole};
 use perbuck_core::workload_kind::{DRAIN_S, Disclosed, Disclosure, Interference, Parameter, Parameters, WorkloadKind};
 
 use super::Options;
-use super::kinds::{FRESHNESS, KINDS, QUERY_KINDS};
+use super::kinds::{LAG, QUERY_KINDS};
 use crate::benchmark::Benchmark;
 use crate::tpcc::{self, TPMC};
 
@@ -22,7 +22,7 @@ pub static QUERIES_PER_HOUR: Metric = Metric::rate(
     Period::Hour,
 );
 
-const OWN: [Parameter; 4] = [
+const OWN: [Parameter; 5] = [
     Parameter::new("transactions", Switch, "true", Run, "whether connections run transactions; else each is a query stream"),
     Parameter::new("query_streams", Whole(0, 1_024), "1", Run, "query streams beside the transactions"),
     Parameter::new("query_session", Text, "", Run, "variables that sessions of queries set when they open"),
@@ -33,6 +33,7 @@ const OWN: [Parameter; 4] = [
         Run,
         "the seconds after which the server ends a query, which then has failed",
     ),
+    Parameter::new("queries", Text, "", Run, "the queries of a round, such as q1,q6; all of them if not given"),
 ];
 
 /// Those of TPC-C, and ours.
@@ -61,9 +62,10 @@ pub static KIND: WorkloadKind = WorkloadKind {
         load: &TPMC,
         queries: &QUERIES_PER_HOUR,
         streams: OWN[1].name,
-        of_queries: &[OWN[1].name, OWN[2].name, OWN[3].name],
+        of_queries: &[OWN[1].name, OWN[2].name, OWN[3].name, OWN[4].name],
+        chosen: OWN[4].name,
         switch: OWN[0].name,
-        lag: KINDS[FRESHNESS as usize],
+        lag: LAG,
     }),
     ..WorkloadKind::plain("ch", "CH-benCHmark: TPC-C and analytical queries on the same tables at once")
 };

@@ -46,11 +46,15 @@ impl Ch {
         }
     }
 
+    fn stream(&self, number: u32) -> ChTerminal {
+        ChTerminal::Queries(Stream::new(number, &self.options.queries, Arc::clone(&self.texts), self.options.limit()))
+    }
+
     /// The terminal with this number beside those of the load.
     fn beside(&self, extra: u32) -> ChTerminal {
         let (streams, limit) = (self.options.streams_beside(), self.options.limit());
         match extra.checked_sub(streams) {
-            None => ChTerminal::Queries(Stream::new(extra, Arc::clone(&self.texts), limit)),
+            None => self.stream(extra),
             Some(0) => ChTerminal::Marker(Marker::new(Arc::clone(&self.committed), limit)),
             Some(_) => ChTerminal::Reader(Reader::new(Arc::clone(&self.committed), limit)),
         }
@@ -102,7 +106,7 @@ impl Workload for Ch {
         match id.index.checked_sub(id.of) {
             Some(extra) => self.beside(extra),
             None if self.options.transactions => ChTerminal::Transactions(Box::new(self.tpcc.terminal(id))),
-            None => ChTerminal::Queries(Stream::new(id.index, Arc::clone(&self.texts), self.options.limit())),
+            None => self.stream(id.index),
         }
     }
 }

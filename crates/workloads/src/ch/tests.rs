@@ -3,10 +3,11 @@
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
+use perbuck_core::rng::OpRng;
 use perbuck_core::units::Seed;
 use perbuck_database::Dialect;
 use perbuck_load::share::Share;
-use perbuck_load::workload::{Dataset, Part, TerminalId, Workload};
+use perbuck_load::workload::{Dataset, Operation, Part, Terminal, TerminalId, Workload};
 
 use super::kinds::{KINDS, Q1, QUERIES};
 use super::{Ch, ChData, Options, queries};
@@ -21,25 +22,50 @@ fn options(words: &[(&str, &str)]) -> Options {
 }
 
 fn data() -> ChData {
-    ChData::new(options(&[]).tpcc, SQLITE, SEED)
+    ChData::new(&options(&[]), SQLITE, SEED)
 }
 
-#[test]
-fn every_table_has_exactly_its_rows() {
-    let data = data();
+/// The tables of a data set with the rows that are declared, and those that these parts have.
+fn rows(data: &ChData, parts: &[u32]) -> Vec<(String, Option<u64>, u64)> {
     let tables = data.tables();
     let (mut counts, mut cells) = (vec![0; tables.len()], Params::default());
-    for index in [0, data.parts() - 1] {
-        let mut part = data.part(index);
+    for index in parts {
+        let mut part = data.part(*index);
         while let Some(table) = part.next_batch(&mut cells) {
             counts[table] += (cells.len() / tables[table].bulk.columns.len()) as u64;
         }
     }
-    let declared =
-        |name: &str| tables.iter().zip(&counts).find(|(t, _)| t.bulk.name == name).map(|(t, n)| (t.rows, Some(*n))).unwrap();
-    for (name, rows) in [("item", 100_000), ("region", 5), ("nation", 62), ("supplier", 10_000), ("ch_marker", 1)] {
-        assert_eq!(declared(name), (Some(rows), Some(rows)), "{name}");
-    }
+    tables.into_iter().zip(counts).map(|(table, count)| (table.bulk.name, table.rows, count)).collect()
+}
+
+#[test]
+fn every_table_has_exactly_its_rows() {
+    let own = [("region", 5), ("nation", 62), ("supplier", 10_000), ("ch_marker", 1)];
+    let whole = |(name, rows): (&str, u64)| (name.to_owned(), Some(rows), rows);
+    let (both, data) = ([("item", 100_000)].into_iter().chain(own).map(whole), data());
+    let found = rows(&data, &[0, data.parts() - 1]);
+    both.for_each(|table| assert!(found.contains(&table), "{table:?} is none of {found:?}"));
+    // Where those of TPC-C are there already, whatever their warehouses.
+    let without = |words: &[(&str, &str)]| ChData::new(&Options { without_tpcc: true, ..options(words) }, SQLITE, SEED);
+    let alone = without(&[]);
+    assert_eq!((rows(&alone, &[0]), alone.parts(), alone.checks().len()), (own.map(whole).to_vec(), 1, 0));
+    assert_eq!(alone.parameters(), without(&[("warehouses", "7")]).parameters());
+}
+
+#[test]
+fn chosen_queries_are_walked_in_their_order_and_each_stream_starts_with_another() {
+    let chosen = options(&[("query_streams", "2"), ("queries", "q14,q1,q6")]);
+    let workload = Ch::new(chosen.clone(), SQLITE, SEED);
+    let walked = |index| {
+        let mut terminal = workload.terminal(TerminalId { index, of: 1, seed: Seed(7), share: Share::WHOLE });
+        let operation = |sequence| Operation { sequence, rng: OpRng::new(SEED) };
+        (0..4).map(|sequence| KINDS[usize::from(terminal.kind(&operation(sequence)))]).collect::<Vec<_>>()
+    };
+    assert_eq!((walked(1), walked(2)), (vec!["Q14", "Q1", "Q6", "Q14"], vec!["Q1", "Q6", "Q14", "Q1"]));
+    assert_eq!(chosen.explained().unwrap().names, ["Q1", "Q6", "Q14"]);
+    assert_eq!(chosen.explained_query(2, SQLITE), queries::all(SQLITE)[13]);
+    assert_eq!(chosen.parameters()["queries"], "q14,q1,q6");
+    assert!(read::<Options>(&[("queries", "q23")]).unwrap_err()[0].message.contains("none of q1 to q22"));
 }
 
 #[test]

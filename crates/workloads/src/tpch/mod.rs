@@ -18,6 +18,7 @@ mod terminal;
 pub use data::{DataOptions, TpchData, TpchPart};
 pub use kinds::KINDS;
 pub use options::{Options, Values};
+pub(crate) use options::{chosen, chosen_text};
 pub(crate) use queries::order;
 pub use registration::{KIND, QPH_READ, QPHH, QUERIES_PER_HOUR};
 pub use scale::Scale;

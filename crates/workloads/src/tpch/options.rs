@@ -58,7 +58,7 @@ impl Default for Options {
 const ROUND: usize = 1_000;
 
 /// `queries = "q1,q6"`.
-fn chosen(reader: &mut Reader<'_>) -> Vec<usize> {
+pub(crate) fn chosen(reader: &mut Reader<'_>) -> Vec<usize> {
     let text = reader.text("queries");
     let number = |word: &str| word.trim().strip_prefix('q')?.parse().ok().filter(|number| (1..=QUERIES).contains(number));
     let mut all = Vec::new();
@@ -73,6 +73,11 @@ fn chosen(reader: &mut Reader<'_>) -> Vec<usize> {
         }
     }
     all
+}
+
+/// As they were read.
+pub(crate) fn chosen_text(queries: &[usize]) -> String {
+    queries.iter().map(|number| format!("q{number}")).collect::<Vec<_>>().join(",")
 }
 
 /// Rows of scale 1 (1.4.1 and 4.2.5), and about their bytes.
@@ -162,7 +167,7 @@ impl Benchmark for Options {
         let mut put = |key: &str, value: &dyn ToString| put(&mut all, key, value);
         put("substitution", &word_for(&VALUES, &self.substitution));
         if !self.queries.is_empty() {
-            put("queries", &self.queries.iter().map(|number| format!("q{number}")).collect::<Vec<_>>().join(","));
+            put("queries", &chosen_text(&self.queries));
         }
         put("refresh", &self.refresh);
         put("limit", &self.limit_s);
