@@ -98,7 +98,7 @@ fn a_private_server_is_another_process_in_each_trial_and_reads_its_data_from_dis
 }
 
 #[test]
-fn a_database_within_perbuck_opens_its_file_again() {
+fn a_database_within_perbuck_reopens_its_file() {
     server("PERBUCK_DUCKDB_LIBRARY");
     let desk = Desk::new();
     let targets = [("a", "sqlite:a.db"), ("b", "duckdb:b.duckdb")];
