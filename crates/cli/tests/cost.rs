@@ -50,7 +50,7 @@ fn the_bill_of_a_study_is_that_of_its_files_by_hand() {
     assert!(ran.err.contains("8 trials to run, about 0:") && ran.err.contains(" min and $"), "{ran:#?}");
     let (ms, found) = (noted(&desk), spent(&desk));
     let rows: Vec<_> = found.machines.iter().map(|m| (m.contender.as_deref(), m.is_client, m.up_ms as i64, m.cost.0)).collect();
-    assert_eq!(rows, [(Some("full"), false, ms, 10 * ms), (None, true, ms, ms), (Some("off"), false, ms, 20 * ms)]);
+    assert_eq!(rows, [(Some("full"), false, ms, 10 * ms), (Some("off"), false, ms, 20 * ms), (None, true, ms, ms)]);
     assert_eq!((found.took_ms as i64, found.total), (ms, Some(MicroUsd(31 * ms))));
     assert_eq!(found.works.iter().map(|part| part.took_ms).sum::<u64>(), found.took_ms);
     let sentence = format!("This answer took {}.", found.text());

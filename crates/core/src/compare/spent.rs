@@ -155,7 +155,8 @@ pub fn spent(study: &Study, bills: &[Bill], stretches: &[Stretch]) -> Option<Spe
         let ms = paid.up_ms;
         paid.up_for(ms)
     };
-    let machines: Vec<SpentMoney> = machines.into_iter().map(priced).collect();
+    let mut machines: Vec<SpentMoney> = machines.into_iter().map(priced).collect();
+    machines.sort_by_key(|paid| paid.is_client);
     let works: Vec<SpentTime> = works.into_iter().filter(|part| part.took_ms > 0).collect();
     Some(Spent { took_ms: total(stretches.iter().map(|s| s.took_ms)), works, total: sum(&machines), machines })
 }
@@ -254,7 +255,7 @@ mod tests {
         let rows: Vec<_> =
             found.machines.iter().map(|m| (m.contender.as_deref(), m.is_client, m.up_ms / 1000, m.cost.0)).collect();
         let client = (None, true, 7_200, 200_000);
-        assert_eq!(rows, [(Some("a"), false, 3_600, 1_000_000), client, (Some("b"), false, 7_200, 4_000_000)]);
+        assert_eq!(rows, [(Some("a"), false, 3_600, 1_000_000), (Some("b"), false, 7_200, 4_000_000), client]);
         assert_eq!((found.total, found.text()), (Some(MicroUsd(5_200_000)), "2 h 0 min and $5.20".into()));
         assert_eq!(
             driven(&study("")),
