@@ -97,11 +97,7 @@ fn others_and_alone(side: &Side, maria: &Maria) {
     side.good(&["cleanup"]);
     maria.sql("CREATE TABLE supplier (s_suppkey BIGINT PRIMARY KEY)");
     side.refused(&["prepare"], 4, &["table supplier exists already"]);
-    side.refused(
-        &["run", "--warehouses=1", "--time=1s"],
-        1,
-        &["--dropdata replaces region, nation and supplier of go-tpc"],
-    );
+    side.refused(&["run", "--warehouses=1", "--time=1s"], 1, &["--dropdata replaces region, nation and supplier of go-tpc"]);
     side.good(&["prepare", "--dropdata"]);
     assert_eq!(maria.sql("SELECT COUNT(su_suppkey) FROM supplier").trim(), "10000");
     side.good(&["cleanup"]);

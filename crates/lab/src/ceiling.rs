@@ -140,10 +140,6 @@ impl<W: Workload> Trials for Simulated<W> {
         Err(DriverError::client(ErrorClass::Failed, "no plan", "the simulated database has no plans"))
     }
 
-    fn close_files(&self) -> bool {
-        true
-    }
-
     fn audit(&self, _measured: &Measured) -> Result<Vec<AuditValue>, LabError> {
         Ok(Vec::new())
     }
