@@ -10,9 +10,8 @@ use perbuck_core::run_record::RunRecord;
 const POINTS: &str = "kind = \"sysbench\"\nscript = \"oltp_point_select\"\ntables = 1\ntable_size = 1000";
 
 fn text(url: &str, pilot: &str, trials: u32) -> String {
-    let sweep = format!(
-        "connections = [1]\nwarmup = \"auto\"\nduration = \"auto\"\npilot = \"{pilot}\"\ntrials = {trials}\nworkers = 1"
-    );
+    let sweep =
+        format!("connections = [1]\nwarmup = \"auto\"\nduration = \"auto\"\npilot = \"{pilot}\"\ntrials = {trials}\nworkers = 1");
     study(url, POINTS, &sweep)
 }
 
@@ -76,7 +75,10 @@ fn pilots_run_once(desk: &Desk, url: &str) {
     }
     desk.good(&["report", "results/s"]);
     let report = desk.read("results/s/report.md");
-    assert!(report.contains("Pilot trials, which count for nothing else, found warm-up and window: 3 pilot trials of 4"), "{report}");
+    assert!(
+        report.contains("Pilot trials, which count for nothing else, found warm-up and window: 3 pilot trials of 4"),
+        "{report}"
+    );
     desk.good(&["verify", "results/s/report.html"]);
 }
 

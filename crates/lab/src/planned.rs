@@ -356,7 +356,10 @@ mod tests {
         ] {
             assert!(text.contains(line), "{line}: {text}");
         }
-        let auto = planned("[[workload]]\nname = \"r\"\nkind = \"sysbench\"\n", "connections = [1]\nwarmup = \"auto\"\npilot = \"2m\"\n");
+        let auto = planned(
+            "[[workload]]\nname = \"r\"\nkind = \"sysbench\"\n",
+            "connections = [1]\nwarmup = \"auto\"\npilot = \"2m\"\n",
+        );
         for line in [
             "r: 1 connection, each 5 times, at most 60 s of warm-up and 60 s measured",
             "pilot trials first find the lengths of r: 6 of 2 min, about 12:03 min without loads; each length is then at most 60 s",

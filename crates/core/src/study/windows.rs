@@ -88,10 +88,8 @@ impl Sweep {
     /// Takes lengths in place of those that it has.
     pub(super) fn take_lengths(&mut self, warmup: Option<Length>, duration: Option<Length>) {
         let most_ns = self.auto.pilot_ns / 2;
-        let both = [
-            (warmup, &mut self.warmup_ns, &mut self.auto.warmup),
-            (duration, &mut self.duration_ns, &mut self.auto.duration),
-        ];
+        let both =
+            [(warmup, &mut self.warmup_ns, &mut self.auto.warmup), (duration, &mut self.duration_ns, &mut self.auto.duration)];
         for (length, ns, auto) in both {
             match length {
                 Some(Length::Auto) => (*ns, *auto) = (most_ns, true),

@@ -17,7 +17,11 @@ fn series(seed: u64, seconds: usize, cv: f64, phi: f64) -> Vec<f64> {
 }
 
 fn pilots(cv: f64, between: f64) -> Vec<Vec<f64>> {
-    [-1.0, 0.0, 1.0].iter().zip(1..).map(|(at, seed)| series(seed, 300, cv, 0.0).iter().map(|y| y * (1.0 + at * between)).collect()).collect()
+    [-1.0, 0.0, 1.0]
+        .iter()
+        .zip(1..)
+        .map(|(at, seed)| series(seed, 300, cv, 0.0).iter().map(|y| y * (1.0 + at * between)).collect())
+        .collect()
 }
 
 #[test]
@@ -55,9 +59,12 @@ fn the_window_follows_noise_and_the_deviation_between_trials() {
 }
 
 #[test]
-fn the_slowest_point_gives_the_warm_up_and_one_that_never_settles_is_named() {
+fn the_slowest_point_gives_the_warm_up_and_an_unsettled_one_is_named() {
     let step = |at: usize| -> Vec<Vec<f64>> {
-        pilots(0.01, 0.0).iter().map(|all| all.iter().enumerate().map(|(s, y)| if s < at { y * 0.5 } else { *y }).collect()).collect()
+        pilots(0.01, 0.0)
+            .iter()
+            .map(|all| all.iter().enumerate().map(|(s, y)| if s < at { y * 0.5 } else { *y }).collect())
+            .collect()
     };
     let found = find(&[step(20), step(60), step(0)]).unwrap();
     assert_eq!((found.slowest, found.warmup_s), ((1, 60), 75));

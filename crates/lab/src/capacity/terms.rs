@@ -39,7 +39,10 @@ impl Terms {
     pub(super) fn new(request: &CapacityRequest, study: &Study) -> Result<Self, LabError> {
         if !study.awaiting_pilots().is_empty() && (request.warmup_ns.is_none() || request.duration_ns.is_none()) {
             let message = "the study leaves warm-up or window to pilot trials, and a search runs none";
-            return Err(LabError::usage(message, "give --warmup and --duration, or run the study first: its windows are then known"));
+            return Err(LabError::usage(
+                message,
+                "give --warmup and --duration, or run the study first: its windows are then known",
+            ));
         }
         let (percentile, at_most_ns) = objective(request, study)?;
         let duration_ns = of_all(study, request.duration_ns, "duration", |sweep| sweep.duration_ns)?;

@@ -51,7 +51,8 @@ fn sweeps<'a>(all: &Context<'a>) -> Vec<(String, &'a Sweep)> {
 
 fn measured(whose: &str, sweep: &Sweep, until: Option<&Until>) -> String {
     let (times, warmup, window) = (times(sweep, until), duration_text(sweep.warmup_ns), window(sweep));
-    let measured = format!("{whose} is measured {times} on each contender: {warmup} of warm-up, then a measured window {window}.");
+    let measured =
+        format!("{whose} is measured {times} on each contender: {warmup} of warm-up, then a measured window {window}.");
     let Some(from) = &sweep.auto.found else { return measured };
     format!("{measured} Pilot trials, which count for nothing else, found {}: {}.", sweep.auto.words(), clean(from))
 }
