@@ -40,7 +40,7 @@ pub const LEAST_MEASURED_S: usize = 20;
 /// Robinson and Davies 2010).
 const LAST_BATCHES: usize = 5;
 /// A criterion of MSER-5 that is larger by no more than this factor is so by chance.
-const NEARLY: f64 = 1.2;
+const NEARLY: f64 = 1.35;
 /// A transient matters above this share of the level.
 const MATTERS: f64 = 0.02;
 /// A drift matters above this share of the mean.
@@ -140,11 +140,11 @@ pub(crate) struct Transient {
 }
 
 /// The transient of a series; none where it differs from the rest by no more than this share, or than noise. `None` where the series is
-/// too short, or settles only in its second half.
+/// too short, or settles only in its second half: where [`MATTERS`] and noise say so.
 pub(crate) fn transient(series: &[f64], share: f64) -> Option<Transient> {
     let cut = mser5(series).filter(|_| series.len() >= LEAST_BATCHES * BATCH_S)?;
     // After an early transient the rest may have its minimum late by chance: what lies between the two decides.
-    if cut.anywhere > cut.early && differ(&series[cut.early..], cut.anywhere - cut.early, share) {
+    if cut.anywhere > cut.early && differ(&series[cut.early..], cut.anywhere - cut.early, MATTERS) {
         return None;
     }
     let transient = Transient { end: cut.early, earliest: cut.nearly };

@@ -83,7 +83,7 @@ fn what_pilot_trials_find_is_biased_by_at_most_one_percent() {
         for noise in NOISES {
             let found: Vec<Windows> = (0..count).filter_map(|number| find(&study(number, shape, noise)).ok()).collect();
             let refused = 1.0 - found.len() as f64 / count as f64;
-            assert!(refused <= 0.05, "{name} {noise:?}: {refused} of the studies found nothing");
+            assert!(refused <= 0.08, "{name} {noise:?}: {refused} of the studies found nothing");
             let biases: Vec<f64> = found.iter().map(|w| bias(shape, w.warmup_s, w.duration_s)).collect();
             let off = mean(biases.iter().copied());
             let worst = biases.iter().fold(0.0_f64, |worst, bias| worst.max(bias.abs()));
@@ -116,7 +116,7 @@ fn a_server_without_a_transient_waits_for_none() {
 }
 
 #[test]
-fn what_does_not_settle_in_time_is_refused() {
+fn what_is_unsettled_after_a_third_is_refused() {
     let late: [(&str, Shape); 3] = [
         ("ramp", |s| 0.7 + 0.001 * s),
         ("late step", |s| if s < 200.0 { 0.8 } else { 1.0 }),

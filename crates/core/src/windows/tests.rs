@@ -59,7 +59,7 @@ fn the_window_follows_noise_and_the_deviation_between_trials() {
 }
 
 #[test]
-fn the_slowest_point_gives_the_warm_up_and_one_that_never_settles_is_named() {
+fn the_slowest_point_gives_the_warm_up_and_an_unsettled_one_is_named() {
     let step = |at: usize| -> Vec<Vec<f64>> {
         pilots(0.01, 0.0)
             .iter()

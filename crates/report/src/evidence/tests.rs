@@ -56,7 +56,7 @@ fn pages_of_form_1_are_read() {
     let mut of_schema_1 = many(3);
     for r in &mut of_schema_1 {
         (r.schema, r.workload.metric) = (1, serde_json::from_str("\"tpmc\"").unwrap());
-        (r.started_boot, r.health.network) = (None, None);
+        (r.started_boot, r.health.network, r.load.pilots) = (None, None, None);
         r.target.observed.clear();
         r.agents.clear();
         (r.workload.data_size, r.workload.prewarm, r.workload.cold, r.target.page_memory_bytes) = (None, None, None, None);
