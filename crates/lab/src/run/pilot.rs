@@ -95,7 +95,6 @@ impl<'a> Pilots<'a> {
     }
 
     /// Runs those that are not on disk, and finds the window of each workload.
-<<<<<<< HEAD
     fn find(
         &self,
         options: &RunOptions,
@@ -103,9 +102,6 @@ impl<'a> Pilots<'a> {
         progress: &mut dyn Progress,
         stop: &StopToken,
     ) -> Result<Vec<FoundWindow>, LabError> {
-=======
-    fn find(&self, options: &RunOptions, progress: &mut dyn Progress, stop: &StopToken) -> Result<Vec<FoundWindow>, LabError> {
->>>>>>> auto
         let missing: Vec<(usize, &TrialKey)> = self.plan.iter().enumerate().filter(|(_, key)| !self.store.has(key)).collect();
         if !missing.is_empty() {
             planned::pilots_text(&self.inputs.study).iter().for_each(|line| progress.line(line));
