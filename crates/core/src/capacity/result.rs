@@ -127,7 +127,7 @@ impl CapacityResult {
     pub fn range(&self, rule: &CapacityRule) -> (Option<u32>, Option<u32>) {
         let rates = |kept: bool| self.probes.iter().filter(move |p| rule.keeps(p) == kept).map(|p| p.rate_per_s);
         let (broken, kept) = (rates(false).min().unwrap_or(u32::MAX), rates(true).max().unwrap_or(0));
-        let above = rates(false).filter(|rate| *rate > kept && !self.at_least()).min();
+        let above = rates(false).filter(|rate| *rate > kept && self.why != Why::ClientLimited).min();
         (rates(true).filter(|rate| *rate < broken).max(), above)
     }
 

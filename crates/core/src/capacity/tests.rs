@@ -124,6 +124,8 @@ fn a_limited_client_makes_it_at_least() {
     assert_eq!(run(&rule(), 100, far).why, Why::Resolved);
     let lowest = run(&rule(), 100, |probe| ProbeResult { client_limited: true, ..threshold(1)(probe) });
     assert_eq!((lowest.why, lowest.capacity_per_s, lowest.at_least()), (Why::ClientLimited, None, false));
+    // What it broke says nothing of the database.
+    assert_eq!(lowest.range(&rule()), (None, None));
 }
 
 #[test]
