@@ -17,7 +17,6 @@ use substitutions::SUBSTITUTIONS;
 
 /// Commands of pages that no test runs as they stand, and why: page, beginning of the command, reason.
 const NOT_RUN: &[(&str, &str, &str)] = &[
-    ("docs/method/windows.md", "perbuck run study.toml", "pilot trials take minutes; windows.rs does it"),
     ("docs/fleet.md", "(umask 077; perbuck fleet token", "several machines; fleet.rs does it"),
     ("docs/fleet.md", "perbuck agent", "likewise"),
     ("docs/fleet.md", "perbuck run cluster.toml", "likewise"),
