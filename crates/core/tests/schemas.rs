@@ -243,8 +243,8 @@ fn example_metrics() -> ServerMetrics {
 }
 
 fn new_orders_per_minute() -> Metric {
-    let kinds = vec!["new_order".into()].into();
-    Metric::rate("tpmc", "tpmC", ["new-order transactions", "new orders"], Counted::Kinds(kinds), Period::Minute)
+    let counted = Counted::Kinds(vec!["new_order".into()].into());
+    Metric::rate("tpmc", "tpmC", ["new-order transactions", "new orders"], counted, Period::Minute)
 }
 
 fn example_workload() -> WorkloadRecord {

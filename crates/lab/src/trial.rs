@@ -206,8 +206,7 @@ pub fn run_watched(
     flags.extend(flags::foreign_load(&work, load_ns, flags::long_queries(of_study, &spec, &outcome)));
     let (of_machine, emulator) = of_client(std::mem::take(&mut sampler.flags), context.host, &agents);
     flags.extend(beside_the_engine(as_text, of_machine, away.or(uncounted), emulator));
-    let functional = facts.functional.clone().map(|why| Flag::FunctionalServer { why });
-    flags.extend(of_agents.into_iter().chain(functional));
+    flags.extend(of_agents.into_iter().chain(facts.functional.clone().map(|why| Flag::FunctionalServer { why })));
     let details = Details::of(&mut outcome, series.flatten());
     let audit = task.stage.trials.audit(&outcome.measured)?;
     let changes = differences(&before.counters, &after, load_ns);

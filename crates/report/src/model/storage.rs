@@ -55,7 +55,7 @@ pub(super) fn size_of_data(all: &Context<'_>) -> Option<Block> {
 const READ: [&str; 2] = ["server_pages_read", "server_bytes_read"];
 
 /// What the servers read from disk in the trials of each point, and what was done to their caches before; nothing where no server counts it
-/// and no study asks for it.
+/// and no study asks for a prewarm. Cold caches alone are told with the results.
 pub(super) fn reads(all: &Context<'_>) -> Option<Block> {
     let heads =
         format!("Workload | {} | Contender | Caches before | #Pages read | #Bytes read | Reads from disk", all.words().head);
@@ -68,13 +68,13 @@ pub(super) fn reads(all: &Context<'_>) -> Option<Block> {
             records.iter().map(of).collect::<Option<Vec<_>>>().map(total)
         };
         let [pages, read] = READ.map(sum);
-        let prewarms = records.iter().filter_map(|r| r.workload.prewarm.as_ref()).map(prewarm_text);
-        let cold = records.iter().filter_map(|r| r.workload.cold.as_ref()).map(|cold| clean(&cold.text()));
-        let caches: BTreeSet<String> = prewarms.chain(cold).collect();
-        let caches = (!caches.is_empty()).then(|| Vec::from_iter(caches).join(" · "));
-        if pages.is_none() && caches.is_none() {
+        let prewarms: Vec<String> = records.iter().filter_map(|r| r.workload.prewarm.as_ref()).map(prewarm_text).collect();
+        if pages.is_none() && prewarms.is_empty() {
             continue;
         }
+        let cold = records.iter().filter_map(|r| r.workload.cold.as_ref()).map(|cold| clean(&cold.text()));
+        let caches: BTreeSet<String> = prewarms.into_iter().chain(cold).collect();
+        let caches = (!caches.is_empty()).then(|| Vec::from_iter(caches).join(" · "));
         // Those of the window alone would leave out what warm-up and drain read.
         let transactions = total(records.iter().flat_map(|r| &r.intervals).map(|second| second.transactions));
         let words = pages.map(|pages| match pages {
