@@ -75,7 +75,7 @@ fn a_private_server_is_another_process_in_each_trial_and_reads_its_data_from_dis
     }
     desk.good(&["report", "results/s"]);
     let page = desk.read("results/s/report.md");
-    assert!(page.contains("Caches before each trial: cold: server restarted") && page.contains("Caches are made cold"), "{page}");
+    assert!(page.contains("Caches: cold: server restarted") && page.contains("Caches are made cold"), "{page}");
     // Both databases gave the same answers.
     assert!(!page.contains("answers of "), "{page}");
     desk.good(&["verify", "results/s"]);
@@ -89,7 +89,7 @@ fn a_private_server_is_another_process_in_each_trial_and_reads_its_data_from_dis
     assert!(second.workload.cold.is_none() && second.target.server_counters["server_pages_read"] < 50, "{:?}", second.target);
     desk.good(&["report", "results/k"]);
     let page = desk.read("results/k/report.md");
-    assert!(page.contains("Caches before each trial: kept: no server was restarted, no cache dropped."), "{page}");
+    assert!(page.contains("Caches: kept: no server was restarted, no cache dropped."), "{page}");
 
     // Trials of both sorts are never in one folder.
     desk.write("s.toml", &study(&contenders, ""));

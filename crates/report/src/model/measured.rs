@@ -109,7 +109,7 @@ fn caches(all: &Context<'_>, w: &WorkloadResult) -> Option<String> {
         1 => ways.into_keys().collect(),
         _ => ways.into_iter().map(|(way, names)| format!("{}: {way}", whose(names))).collect(),
     };
-    (is_told && !each.is_empty()).then(|| format!("Caches before each trial: {}.", each.join("; ")))
+    (is_told && !each.is_empty()).then(|| format!("Caches: {}.", each.join("; ")))
 }
 
 /// What the kind of a workload says, and how near each contender comes to what the kind allows.
