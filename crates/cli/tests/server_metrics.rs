@@ -103,9 +103,9 @@ fn mariadb_counted_what_the_record_says_of_the_window() {
         assert!(metrics.means["mysql_global_status_threads_connected"] >= 2.0, "its own and some of four: {:?}", metrics.means);
         // It is off unless the server is told otherwise.
         assert_eq!(metrics.not_told.get("performance_schema").map(String::as_str), Some("it is off on the server"));
-        // What reads the metrics is not another client.
+        // What reads the metrics is not another client. A renewal of the lease may stand between the server's count and perbuck's.
         assert!(
-            matches!(&record.target.work, Some(ServerWork::Statements { all, own }) if all == own),
+            matches!(&record.target.work, Some(ServerWork::Statements { all, own }) if all.abs_diff(*own) <= 1),
             "{:?}",
             record.target.work
         );
