@@ -7,11 +7,13 @@ mod args;
 mod commands;
 
 use std::env;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Parser;
 use perbuck_console::Verbosity;
+use perbuck_dropin::sysbench::Called;
 use perbuck_lab::LabError;
 
 use args::{Arguments, Command};
@@ -68,14 +70,19 @@ fn main() -> ExitCode {
     })
 }
 
-/// Runs a command that replaces another program. To that program every word after its name is its own, `--quiet` and `--verbose`
+/// Runs a command that replaces another program. A link `sysbench` to perbuck is called as that program is. To that program every word after its name is its own, `--quiet` and `--verbose`
 /// as well, and its exit codes are those of the program.
 fn replaced() -> Option<ExitCode> {
-    let mut words = env::args_os().skip(1);
+    let mut words = env::args_os();
+    let called = words.next().map(PathBuf::from);
+    if called.as_deref().and_then(Path::file_name) == Some(OsStr::new("sysbench")) {
+        let words: Vec<OsString> = words.collect();
+        return Some(perbuck_dropin::sysbench::run(&words, Called::Sysbench));
+    }
     let name = words.next()?;
     let words: Vec<OsString> = words.collect();
     match name.to_str()? {
-        "sysbench" => Some(perbuck_dropin::sysbench::run(&words)),
+        "sysbench" => Some(perbuck_dropin::sysbench::run(&words, Called::Perbuck)),
         "tpcc" => Some(ended(perbuck_dropin::tpcc::run(&words))),
         "tpch" => Some(ended(perbuck_dropin::tpch::run(&words))),
         "ch" => Some(ended(perbuck_dropin::ch::run(&words))),

@@ -65,7 +65,7 @@ fn a_script_of_go_tpc_works_on_mariadb() {
     let ran = side
         .good(&[&words[..], &["--conn-params=sort_buffer_size=1048576", "--ap-conn-params=sort_buffer_size=2097152"]].concat());
     lines_are_those_of_go_tpc(&ran, "2 OLTP workers, 1 OLAP workers");
-    let record = side.desk.records("results/ch").pop().unwrap();
+    let record = side.desk.records("state/perbuck/ch").pop().unwrap();
     assert_eq!((record.workload.metric.metric().name.as_ref(), record.workload.kind.as_str()), ("tpmc", "ch"));
     let parameter = |name: &str| record.workload.parameters[name].as_str();
     let expected = ["q6,q1", "1", "sort_buffer_size=1048576", "sort_buffer_size=2097152"];
@@ -137,8 +137,8 @@ fn prepare_makes_all_tables_on_postgres_and_goes_on_where_it_was_cut_off() {
 
 /// The folder of the only study, of which a report was made.
 fn folder_of_report(side: &Side) -> String {
-    let study = std::fs::read_dir(side.desk.path("results/ch")).unwrap().next().unwrap().unwrap().file_name();
-    let folder = format!("results/ch/{}", study.to_str().unwrap());
+    let study = std::fs::read_dir(side.desk.path("state/perbuck/ch")).unwrap().next().unwrap().unwrap().file_name();
+    let folder = format!("state/perbuck/ch/{}", study.to_str().unwrap());
     side.desk.good(&["report", &folder]);
     assert!(side.desk.read(&format!("{folder}/report.md")).contains("| Q6 |"));
     folder

@@ -31,7 +31,7 @@ fn told(ended: &Ended, is_masked: bool) -> String {
         // What a busy machine warns of, and rules as wide as their numbers.
         let chance = |line: &&str| line.starts_with("WARNING: ") || line.starts_with("+-");
         let out = match ended.out.split_once("\nRemarks:\n") {
-            Some((before, remarks)) => before.to_owned() + &remarks[remarks.find("\nSeed: ").unwrap()..],
+            Some((before, remarks)) => before.to_owned() + &remarks[remarks.find("\n\n").map_or(remarks.len(), |at| at + 1)..],
             None => ended.out.clone(),
         };
         let kept: Vec<&str> = out.lines().filter(|line| !chance(line)).collect();
@@ -43,7 +43,7 @@ fn told(ended: &Ended, is_masked: bool) -> String {
 /// The studies and fingerprints below the folder of results.
 fn studies(desk: &Desk) -> String {
     let mut paths = Vec::new();
-    files(&desk.path("results"), &mut paths);
+    files(&desk.path("state"), &mut paths);
     let mut out = String::new();
     for path in paths {
         let name = path.strip_prefix(desk.path("")).unwrap().display().to_string();

@@ -69,7 +69,7 @@ fn sysbench_with_two_agents_prints_its_lines_and_counts_what_the_server_counts()
     }
     assert!(!ran.out.contains("agent") && ran.err.contains(&format!("perbuck: agent {}: ", running[1].1)), "{ran:#?}");
     let all = ["Com_select", "Com_insert", "Com_update", "Com_delete"];
-    let record = counts_of_the_server(&desk, "results/sysbench", &all, 0);
+    let record = counts_of_the_server(&desk, "state/perbuck/sysbench", &all, 0);
     let committed = record.measured.transactions["oltp_read_write"].committed;
     assert!(ran.out.contains(&format!("transactions:                        {committed} ")), "{committed}: {}", ran.out);
     // Events are divided, and no more of them happen.
@@ -94,7 +94,7 @@ fn tpcc_with_two_agents_ends_by_its_time_or_by_ctrl_c_with_its_summary() {
     good(desk.perbuck(&[&line[..], &["prepare", "--no-check"]].concat()));
     let ran = good(desk.perbuck(&[&line[..], &by, &["--time", "2s"]].concat()));
     assert!(ran.out.contains("[Summary] NEW_ORDER - ") && ran.out.contains("tpmC: ") && !ran.out.contains("agent"), "{ran:#?}");
-    counts_of_the_server(&desk, "results/tpcc", &["Com_insert", "Com_update", "Com_delete"], 0);
+    counts_of_the_server(&desk, "state/perbuck/tpcc", &["Com_insert", "Com_update", "Com_delete"], 0);
     // Without a time the user ends it, and sees what was measured.
     let mut command = desk.command(&[&line[..], &by, &["--interval", "1s", "--no-record"]].concat());
     let log = std::fs::File::create(desk.path("log")).unwrap();
@@ -138,7 +138,7 @@ fn ycsb_with_two_agents_inserts_no_record_twice() {
     let ran = good(ycsb("run", &[&by[..], &["-p", "operationcount=4000"]].concat()));
     assert!(ran.out.contains("INSERT - Takes(s): ") && !ran.out.contains("agent"), "{ran:#?}");
     // Each agent asks where the records begin and end.
-    let record = counts_of_the_server(&desk, "results/ycsb", &["Com_select", "Com_insert"], 4);
+    let record = counts_of_the_server(&desk, "state/perbuck/ycsb", &["Com_select", "Com_insert"], 4);
     assert_eq!(record.measured.transactions.values().map(|t| t.committed).sum::<u64>(), 4000);
     let rows: u64 = maria.sql("SELECT COUNT(*) FROM usertable").trim().parse().unwrap();
     // After the run each agent fills in what the other one was ahead.

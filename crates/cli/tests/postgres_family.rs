@@ -151,7 +151,7 @@ fn tpcc(dressed: &Dressed, kind: &str, prepare: &[&str]) {
     dressed.good("tpcc", &[&["prepare"][..], &at, prepare].concat());
     let run = ["run", "-T", "4", "--time=3s", "--interval=1s", "--isolation=6"];
     dressed.good("tpcc", &[&run[..], &at].concat());
-    let record = dressed.desk.records("results/tpcc").remove(0);
+    let record = dressed.desk.records("state/perbuck/tpcc").remove(0);
     assert_eq!(record.target.driver, kind);
     assert!(record.errors.keys().all(|code| code.starts_with("sqlstate 40")), "{:?}", record.errors);
     let committed: u64 = record.measured.transactions.values().map(|t| t.committed).sum();
@@ -188,7 +188,7 @@ fn a_level_that_is_not_the_one_asked_for_ends_the_run() {
         "{ended:#?}"
     );
     assert!(
-        ended.err.contains("yb_enable_read_committed_isolation") && !dressed.desk.path("results/tpcc").exists(),
+        ended.err.contains("yb_enable_read_committed_isolation") && !dressed.desk.path("state/perbuck/tpcc").exists(),
         "{ended:#?}"
     );
     assert_eq!(run("--isolation=4").code, Some(0));

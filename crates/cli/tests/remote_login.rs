@@ -52,7 +52,7 @@ fn a_remote_server_is_trusted_by_its_fingerprint_and_not_before() {
             ["sysbench"].into_iter().chain(options.iter().map(String::as_str)).chain(common).chain([command]).collect();
         desk.good(&words);
     }
-    let record = desk.records("results/sysbench").remove(0);
+    let record = desk.records("state/perbuck/sysbench").remove(0);
     // What a drop-in may do is no part of the database that it names.
     assert!(record.target.address.ends_with("?tls=disabled"), "{}", record.target.address);
 }

@@ -43,10 +43,7 @@ fn sqlite_is_prepared_run_and_cleaned_up() {
     assert!(rerun.code == Some(1) && rerun.out.contains("FATAL: Table 'sbtest1' already exists"), "{rerun:#?}");
     good(on_sqlite(&desk, &["prewarm"]));
     let ran = good(on_sqlite(&desk, &["--threads=2", "run"]));
-    assert!(
-        ran.out.contains("    transactions: ") && ran.err.contains("record: results/sysbench/oltp_read_write-2-"),
-        "{ran:#?}"
-    );
+    assert!(ran.out.contains("    transactions: ") && ran.err.contains("/state/perbuck/sysbench/oltp_read_write-2-"), "{ran:#?}");
     good(on_sqlite(&desk, &["cleanup"]));
     let gone = on_sqlite(&desk, &["run"]);
     assert!(gone.code == Some(1) && gone.err.contains("prepare makes the tables"), "{gone:#?}");
@@ -67,7 +64,7 @@ fn runs_of_one_command_line_are_trials_of_one_study_and_databases_its_contenders
             good(on_sqlite(&desk, &[&database, seed, "run"]));
         }
     }
-    let root = study(&desk, "results/sysbench");
+    let root = study(&desk, "state/perbuck/sysbench");
     let records = desk.records(&root);
     let names: Vec<(&str, u32)> = records.iter().map(|r| (r.key.contender.as_str(), r.key.trial)).collect();
     assert_eq!(names, [("a", 1), ("a", 2), ("a", 3), ("b", 1), ("b", 2), ("b", 3)]);
@@ -82,7 +79,7 @@ fn runs_of_one_command_line_are_trials_of_one_study_and_databases_its_contenders
     assert!(!report.contains("Rows of each table"), "nobody counted them: {report}");
     // Other parameters are another study; the same one under another name is another contender.
     good(on_sqlite(&desk, &["--sqlite-db=a.db", "--threads=2", "run"]));
-    assert_eq!(std::fs::read_dir(desk.path("results/sysbench")).unwrap().count(), 2);
+    assert_eq!(std::fs::read_dir(desk.path("state/perbuck/sysbench")).unwrap().count(), 2);
     good(on_sqlite(&desk, &["--sqlite-db=a.db", "--contender=mine", "run"]));
     assert!(desk.path(&format!("{root}/mine/oltp_read_write/c00001/001.json")).exists());
     let taken = on_sqlite(&desk, &["--sqlite-db=b.db", "--contender=a", "run"]);
@@ -138,7 +135,7 @@ fn a_run_without_any_limit_ends_when_somebody_asks() {
     let stopped = ended(child.wait_with_output().unwrap());
     assert_eq!(stopped.code, Some(130), "{}", desk.read("log"));
     assert!(stopped.err.contains("nothing of this run is kept") && !stopped.err.contains("trial"), "{stopped:#?}");
-    assert!(!desk.path("results").exists(), "half a run is no run");
+    assert!(!desk.path("state").exists(), "half a run is no run");
 }
 
 #[test]
@@ -146,12 +143,12 @@ fn no_record_is_kept_where_none_is_wanted_and_its_loss_is_said() {
     let desk = Desk::new();
     good(on_sqlite(&desk, &["prepare"]));
     let ran = good(on_sqlite(&desk, &["--no-record", "run"]));
-    assert!(!desk.path("results").exists() && !ran.err.contains("record:"), "{ran:#?}");
+    assert!(!desk.path("state").exists() && !ran.err.contains("record:"), "{ran:#?}");
     // A file stands where the folder should be.
-    desk.write("results", "");
+    desk.write("state", "");
     let ran = good(on_sqlite(&desk, &["run"]));
     assert!(ran.out.contains("Threads fairness:") && ran.err.contains("no record of this run was kept"), "{ran:#?}");
-    let asked = on_sqlite(&desk, &["--results=results/x", "run"]);
+    let asked = on_sqlite(&desk, &["--results=state/x", "run"]);
     assert!(asked.code == Some(1) && asked.err.contains("help:"), "{asked:#?}");
 }
 
@@ -164,7 +161,6 @@ fn wrong_words_are_named_with_the_way_out_and_nothing_is_done() {
         (&["--oltp-table-size=4", "run"], &["invalid option", "did you mean --table-size?"]),
         (&["--table-size=3000000000", "run"], &["3000000000", "2147483647"]),
         (&["--table-size=10K", "run"], &["'10K'", "without a unit"]),
-        (&["--mysql-socket=/run/mysqld.sock", "run"], &["unix sockets", "--mysql-host=127.0.0.1"]),
         (&["--config-file=nowhere", "run"], &["nowhere", "--config-file"]),
         (&["--contender=a/b", "run"], &["--contender=a/b", "letters, digits"]),
         (&["dance"], &["Unknown command: dance", "use one of prepare"]),

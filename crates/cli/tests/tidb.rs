@@ -76,7 +76,7 @@ fn tpch_answers_are_right_with_the_tuning_of_go_tpc() {
     let ran = words(&["run", "--check", "--count=22", engines]);
     assert!(ran.code == Some(0) && ran.out.matches("right answers 1\n").count() == 22, "{ran:?}");
     assert!(ran.err.contains("every session sets tidb_default_string_match_selectivity=0.1"), "{ran:?}");
-    let record = tidb.desk.records("results/tpch").pop().unwrap();
+    let record = tidb.desk.records("state/perbuck/tpch").pop().unwrap();
     assert_eq!(record.target.variables["session tidb_opt_join_reorder_threshold"], "60");
     let plain = words(&["run", "--enable-query-tuning=false", "--queries=q6", "--count=1", "--no-record"]);
     assert!(plain.code == Some(0) && !plain.err.contains("every session sets"), "{plain:?}");

@@ -252,7 +252,7 @@ fn some(all: &[String]) -> String {
 /// The errors of all runs, by code, but for conflicts of transactions, which go-ycsb has too.
 fn errors(desk: &Desk) -> BTreeMap<String, u64> {
     let mut sums = BTreeMap::new();
-    for record in desk.records("results/ycsb") {
+    for record in desk.records("state/perbuck/ycsb") {
         for (code, e) in record.errors.iter().filter(|(code, _)| !code.ends_with("write_conflict")) {
             *sums.entry(code.clone()).or_default() += e.count;
         }

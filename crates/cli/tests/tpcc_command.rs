@@ -111,7 +111,7 @@ fn a_script_of_go_tpc_works_on_mariadb() {
     let new_orders = json["summary"].as_array().unwrap().iter().find(|r| r["Operation"] == "NEW_ORDER").unwrap();
     assert_eq!((json["tpmC"].as_f64(), json["audit"].as_array().unwrap().len()), (new_orders["TPM"].as_f64(), 17));
     assert!(json["parameters"]["compat"] == "go-tpc" && json["efficiency"].as_f64().unwrap() > 0.0);
-    let records = side.desk.records("results/tpcc");
+    let records = side.desk.records("state/perbuck/tpcc");
     assert_eq!(records.len(), 2);
     assert!(records.iter().all(|r| !r.to_json().unwrap().contains(&maria.password) && r.workload.kind == "tpcc"));
 
@@ -167,7 +167,7 @@ fn a_script_of_go_tpc_works_on_postgres() {
     assert!(ran.out.contains("\n|   PREFIX   |"), "{ran:#?}");
     let cell = asked(&ran.out, "tail -2 | head -1 | awk -F'|' '{ print $2 }'");
     assert!(cell.parse::<f64>().unwrap() > 0.0, "{ran:#?}");
-    let record = &side.desk.records("results/tpcc")[0];
+    let record = &side.desk.records("state/perbuck/tpcc")[0];
     assert_eq!(record.workload.parameters["session"], "statement_timeout='60000'");
     assert_eq!(side.good(&["check"]).out.matches(" holds: ").count(), 11);
     side.good(&["cleanup"]);

@@ -70,7 +70,7 @@ fn queries_run_in_the_order_of_go_tpc(side: &Side, maria: &Maria) {
     assert!(last.lines().all(|line| line.starts_with("[Summary] Q")), "{ran:#?}");
     assert!(ran.out.contains("not a TPC result") && ran.out.contains("\nOther than go-tpc:\n"), "{ran:#?}");
     assert!(ran.err.contains("charset: nothing to do"), "{ran:#?}");
-    let record = side.desk.records("results/tpch").pop().unwrap();
+    let record = side.desk.records("state/perbuck/tpch").pop().unwrap();
     assert!(record.target.address.ends_with("?set.sort_buffer_size=1048576"), "{}", record.target.address);
     assert_eq!(record.target.variables["session sort_buffer_size"], "1048576");
     assert!(!record.to_json().unwrap().contains(&maria.password));

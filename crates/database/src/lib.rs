@@ -13,6 +13,7 @@
 pub mod address;
 pub mod bulk;
 pub mod dialect;
+pub mod endpoint;
 pub mod file;
 pub mod fingerprint;
 pub mod plans;

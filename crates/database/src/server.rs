@@ -7,6 +7,7 @@ use perbuck_load::driver::SessionId;
 use crate::address::{
     TargetProblem, milliseconds, one_of, options_of, password_in_target, percent_decode, percent_encode, problem, with_options,
 };
+use crate::endpoint::{endpoint_text, host_text, is_socket, label_of, parse_endpoint};
 use crate::fingerprint::Fingerprint;
 use crate::{Dialect, Target};
 
@@ -30,7 +31,7 @@ pub struct ServerTarget {
     pub scheme: &'static str,
     /// The product that the scheme as it was written names, where the servers of several speak the protocol.
     pub product: Option<&'static str>,
-    /// Hosts and ports; connection i goes to entry i modulo their number.
+    /// Hosts and ports, or paths of sockets with port 0; connection i goes to entry i modulo their number.
     pub hosts: Vec<(String, u16)>,
     /// The host and port that query streams beside a load go to, such as a replica; they go to `hosts` where none is given.
     pub query_host: Option<(String, u16)>,
@@ -114,7 +115,7 @@ impl ServerTarget {
         if user.is_empty() {
             return problem("the target names no user", form());
         }
-        let hosts = hosts.split(',').map(|host| parse_host(host, default_port)).collect::<Result<Vec<_>, _>>()?;
+        let hosts = hosts.split(',').map(|host| parse_endpoint(host, default_port)).collect::<Result<Vec<_>, _>>()?;
         let (database, options) = after.split_once('?').unwrap_or((after, ""));
         let database = percent_decode(database.strip_prefix('/').unwrap_or(database), "the database name")?;
         if database.is_empty() {
@@ -136,7 +137,7 @@ impl ServerTarget {
                 "ca" if value.is_empty() => return problem("`ca` names no file", "name a PEM file of certificates"),
                 "ca" => target.ca_file = Some(PathBuf::from(value)),
                 "connect_timeout" => target.connect_timeout_ms = milliseconds(key, &value, 1)?,
-                "queries" => target.query_host = Some(parse_host(&value, default_port)?),
+                "queries" => target.query_host = Some(parse_endpoint(&value, default_port)?),
                 "read_timeout" => target.read_timeout_ms = milliseconds(key, &value, 1)?,
                 _ => target.as_text = one_of(key, &value, &["prepared", "text"])? == "text",
             }
@@ -149,7 +150,23 @@ impl ServerTarget {
                 return problem("`tls_fingerprint` goes with `tls=required` alone", help);
             }
         };
-        Ok(target)
+        target.with_sockets(tls)
+    }
+
+    /// The same where it names sockets in the file system: bytes that never leave this machine need no TLS.
+    fn with_sockets(self, asked: Option<TlsMode>) -> Result<Self, TargetProblem> {
+        let sockets = self.hosts.iter().chain(&self.query_host).filter(|(host, _)| is_socket(host)).count();
+        if sockets == 0 {
+            return Ok(self);
+        }
+        if sockets < self.hosts.len() + usize::from(self.query_host.is_some()) {
+            let help = "name sockets alone, or HOST:PORT alone";
+            return problem("the target names sockets of this machine beside hosts with ports", help);
+        }
+        if !matches!(asked, None | Some(TlsMode::Disabled | TlsMode::Preferred)) || !self.fingerprints.is_empty() {
+            return problem("a socket of this machine has no TLS", "leave `tls` out, or write HOST:PORT in place of the socket");
+        }
+        Ok(Self { tls: TlsMode::Disabled, ..self })
     }
 
     /// Whether TLS proves that the server is the right one. A certificate of a public authority without a name proves nothing: every
@@ -196,7 +213,8 @@ impl ServerTarget {
 
     /// The canonical text, without a password.
     pub fn address(&self) -> String {
-        let (scheme, hosts) = (self.scheme, self.addresses());
+        let endpoints = |hosts: &[(String, u16)]| hosts.iter().map(|(host, port)| endpoint_text(host, *port)).collect::<Vec<_>>();
+        let (scheme, hosts) = (self.scheme, endpoints(&self.hosts));
         let (user, database) = (percent_encode(&self.user, ":@/?#%,"), percent_encode(&self.database, "@/?#%"));
         let mut options = Vec::new();
         let mut add = |differs: bool, text: String| options.extend(differs.then_some(text));
@@ -209,7 +227,7 @@ impl ServerTarget {
         add(self.connect_timeout_ms != CONNECT_TIMEOUT_MS, format!("connect_timeout={}ms", self.connect_timeout_ms));
         add(self.read_timeout_ms != READ_TIMEOUT_MS, format!("read_timeout={}ms", self.read_timeout_ms));
         add(self.as_text, "statements=text".to_owned());
-        let queries = self.query_host.as_ref().map(|(host, port)| host_text(host, *port));
+        let queries = self.query_host.as_ref().map(|(host, port)| endpoint_text(host, *port));
         add(queries.is_some(), format!("queries={}", queries.unwrap_or_default()));
         for (name, value) in &self.settings {
             add(true, format!("{SET}{name}={}", percent_encode(value, "@&#%+")));
@@ -304,50 +322,4 @@ fn settings_of(options: &[&str]) -> Result<Vec<(String, String)>, TargetProblem>
         settings.push((name.to_owned(), value));
     }
     Ok(settings)
-}
-
-/// Reads `HOST`, `HOST:PORT` or `[IPV6]:PORT`; what is no host is refused.
-pub fn parse_host(text: &str, default_port: u16) -> Result<(String, u16), TargetProblem> {
-    let bad = || {
-        // What stands where a port should may be a password, of `user@host:password`.
-        let shown = match text.rsplit_once(':') {
-            Some((host, port)) if !port.bytes().all(|b| b.is_ascii_digit()) => format!("{host}:…"),
-            _ => text.to_owned(),
-        };
-        problem(format!("`{shown}` is not a host"), "write HOST, HOST:PORT or [IPV6]:PORT, several with commas")
-    };
-    let (host, port) = match text.strip_prefix('[') {
-        Some(bracketed) => {
-            let Some((host, port)) = bracketed.split_once(']') else { return bad() };
-            let Ok(address) = host.parse::<std::net::Ipv6Addr>() else { return bad() };
-            (address.to_string(), port)
-        }
-        None => {
-            let (host, port) = text.split_at(text.find(':').unwrap_or(text.len()));
-            let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_');
-            if host.is_empty() || !host.chars().all(plain) {
-                return bad();
-            }
-            (host.to_owned(), port)
-        }
-    };
-    match port.strip_prefix(':').map(str::parse::<u16>) {
-        None if port.is_empty() => Ok((host, default_port)),
-        Some(Ok(port)) if port > 0 => Ok((host, port)),
-        _ => bad(),
-    }
-}
-
-/// `host:port`, with brackets around an IPv6 address.
-pub fn host_text(host: &str, port: u16) -> String {
-    if host.contains(':') { format!("[{host}]:{port}") } else { format!("{host}:{port}") }
-}
-
-/// A word for some hosts: `host-port`, of several the first and the number of the others.
-pub fn label_of(hosts: &[(String, u16)]) -> String {
-    match hosts {
-        [(host, port)] => format!("{host}-{port}"),
-        [(host, port), rest @ ..] => format!("{host}-{port}-and-{}", rest.len()),
-        [] => String::new(),
-    }
 }

@@ -5,7 +5,7 @@
 //! use std::ffi::OsString;
 //!
 //! // `perbuck sysbench --version`; the words are read by a parser of our own, and the exit code is sysbench's.
-//! let code = perbuck_dropin::sysbench::run(&[OsString::from("--version")]);
+//! let code = perbuck_dropin::sysbench::run(&[OsString::from("--version")], perbuck_dropin::sysbench::Called::Perbuck);
 //! assert_eq!(code, std::process::ExitCode::SUCCESS);
 //! ```
 //!

@@ -29,6 +29,17 @@ impl Streams for Standard {
     }
 }
 
+/// Standard output alone: what is meant for people is left out.
+pub(crate) struct PrintsOnly;
+
+impl Streams for PrintsOnly {
+    fn print(&mut self, text: &str) -> Result<(), LabError> {
+        perbuck_console::print(text)
+    }
+
+    fn say(&mut self, _text: &str) {}
+}
+
 /// Says on standard error how long the statistics of a load took: the programs that these commands replace gather none.
 pub(crate) fn say_statistics(p: &LoadProgress) {
     if let Some(text) = statistics(p) {

@@ -1,5 +1,7 @@
 //! The runner: one load of one workload against one database, printed by the command and kept as a trial of its study.
 
+use std::env;
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -51,6 +53,24 @@ pub(crate) struct Records {
     pub(crate) asked: bool,
     /// The name of the database in them.
     pub(crate) contender: Option<String>,
+}
+
+impl Records {
+    /// Those of a command with this word: in the folder that was asked for, else in `perbuck/WORD` of the user's state folder, since the
+    /// programs that the commands replace write nothing where they are called.
+    pub(crate) fn new(word: &str, asked: Option<&str>, keeps: bool, contender: Option<&str>) -> Self {
+        let folder = || asked.map_or_else(|| state_folder(|name| env::var_os(name)).join("perbuck").join(word), PathBuf::from);
+        let contender = contender.filter(|name| !name.is_empty()).map(str::to_owned);
+        Self { folder: keeps.then(folder), asked: asked.is_some(), contender }
+    }
+}
+
+/// Where programs keep what they want to remember of a user, by the XDG base directory specification 0.8: a relative path does not
+/// count. A user without a folder has `results` in the folder of the call.
+fn state_folder(variable: impl Fn(&str) -> Option<OsString>) -> PathBuf {
+    let absolute = |name| variable(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let of_user = || absolute("HOME").map(|folder| folder.join(".local/state"));
+    absolute("XDG_STATE_HOME").or_else(of_user).unwrap_or_else(|| PathBuf::from("results"))
 }
 
 /// A command line, checked: what is run, how, and against what.
@@ -113,6 +133,12 @@ impl Run<'_> {
     /// The database joined with the workload; an answer may take so many seconds, `None` is the longest possible.
     pub(crate) fn stage(&self, timeout_s: Option<u64>, stop: &StopToken) -> Result<Stage, LabError> {
         self.stage_on(&with_timeout(self.target, timeout_s), stop)
+    }
+
+    /// The workload with a simulated database.
+    pub(crate) fn rehearsal(&self, stop: &StopToken) -> Result<Stage, LabError> {
+        let study = self.series.study(&[self.member()], 1);
+        Registry::default().rehearsal(&study, &study.workloads[0], &self.series.workload.plan, self.target, stop)
     }
 
     /// The same on another target.
@@ -311,4 +337,22 @@ impl Observer for Live<'_> {
 /// A histogram that perbuck wrote a moment ago and cannot read.
 pub(crate) fn defect(message: String) -> LabError {
     LabError::new(ErrorKind::Failed, message, "this is a defect of perbuck; please report it")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn records_go_to_the_state_folder_of_the_user() {
+        let of = |pairs: &'static [(&str, &str)]| {
+            state_folder(|name| pairs.iter().find(|pair| pair.0 == name).map(|pair| OsString::from(pair.1)))
+        };
+        assert_eq!(of(&[("XDG_STATE_HOME", "/s"), ("HOME", "/h")]), PathBuf::from("/s"));
+        assert_eq!(of(&[("XDG_STATE_HOME", "s"), ("HOME", "/h")]), PathBuf::from("/h/.local/state"));
+        assert_eq!(of(&[("XDG_STATE_HOME", ""), ("HOME", "/h")]), PathBuf::from("/h/.local/state"));
+        assert_eq!(of(&[]), PathBuf::from("results"));
+        assert_eq!(Records::new("tpcc", Some("x"), true, Some("")).folder, Some(PathBuf::from("x")));
+        assert_eq!(Records::new("tpcc", None, false, None).folder, None);
+    }
 }

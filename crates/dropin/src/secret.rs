@@ -37,17 +37,28 @@ impl DropIn {
              put it into {}, MYSQL_PWD or PGPASSWORD, or name a file with --password-file",
             self.variable
         ));
+        self.restart(Some(self.word), words, password);
+    }
+
+    /// The same for a command that is called by the name of the program that it replaces, which takes a password off without a word.
+    pub(crate) fn hide_by_name(&self, words: &[OsString], password: Option<&Typed>) {
+        self.restart(None, words, password);
+    }
+
+    fn restart(&self, word: Option<&str>, words: &[OsString], password: Option<&Typed>) {
         let error = std::env::current_exe().map_or_else(
             |error| error,
             |program| {
                 let name = std::env::args_os().next().unwrap_or_else(|| program.clone().into());
                 let mut command = Command::new(program);
                 command.arg0(name);
-                command.arg(self.word).args(words).envs(password.map(|password| (self.variable, &password.0)));
+                command.args(word).args(words).envs(password.map(|password| (self.variable, &password.0)));
                 command.exec()
             },
         );
-        say(&format!("    it still stands there, because perbuck could not restart itself without it: {error}"));
+        let message =
+            "perbuck: the password still stands on the command line, because perbuck could not restart itself without it";
+        say(&format!("{message}: {error}"));
     }
 
     /// The password: the first of the command line, the environment, `--password-file`, a file of options and the variable

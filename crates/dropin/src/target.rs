@@ -1,7 +1,6 @@
 //! Servers as an address that perbuck reads, and their name in records.
 
-use std::net::IpAddr;
-
+use perbuck_database::endpoint::{endpoint_text, is_of_this_machine};
 use perbuck_database::registry::AnyTarget;
 use perbuck_lab::registry::Registry;
 
@@ -71,10 +70,7 @@ pub(crate) fn servers(
     database: &str,
     options: &[(&str, String)],
 ) -> Result<AnyTarget, Refused> {
-    let endpoint = |(host, port): &(String, u16)| {
-        if host.contains(':') { format!("[{host}]:{port}") } else { format!("{host}:{port}") }
-    };
-    let hosts: Vec<String> = hosts.iter().map(endpoint).collect();
+    let hosts: Vec<String> = hosts.iter().map(|(host, port)| endpoint_text(host, *port)).collect();
     with_options(&format!("{scheme}://{}@{}/{}", encoded(user), hosts.join(","), encoded(database)), options)
 }
 
@@ -114,9 +110,9 @@ pub(crate) fn contender_name(target: &AnyTarget) -> String {
 /// The target of options of another program, which sends the password to whichever server asks for it: a command line must
 /// not fail because perbuck stands before it. A server of this machine needs no leave.
 pub(crate) fn as_the_program(mut target: AnyTarget) -> AnyTarget {
-    let here = |host: &str| host == "localhost" || host.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback());
     if let Some(server) = target.server_mut() {
-        server.sends_password = !server.verifies() && !server.hosts.iter().chain(&server.query_host).all(|(host, _)| here(host));
+        server.sends_password =
+            !server.verifies() && !server.hosts.iter().chain(&server.query_host).all(|(host, _)| is_of_this_machine(host));
     }
     target
 }

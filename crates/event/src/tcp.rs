@@ -1,4 +1,4 @@
-//! A TCP connection of the loop. Bytes travel by system calls without what the C library puts around them: a point where the
+//! A connection of the loop, by TCP or by a socket in the file system. Bytes travel by system calls without what the C library puts around them: a point where the
 //! thread could be cancelled, a place for the last error. Each is a few more lines of code and data that the database has pushed
 //! out of the caches.
 
@@ -6,17 +6,19 @@ use std::future::poll_fn;
 use std::io;
 use std::net::SocketAddr;
 use std::os::fd::AsFd;
+use std::path::Path;
 use std::rc::Rc;
 use std::task::Poll;
 use std::time::Duration;
 
 use rustix::io::Errno;
 use rustix::net::sockopt;
-use rustix::net::{self, AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType};
+use rustix::net::{self, AddressFamily, RecvFlags, SendFlags, SocketAddrUnix, SocketFlags, SocketType};
 
 use crate::current::{self, Loop};
 use crate::reactor::{Reactor, Readiness};
 use crate::tcp_info::Segments;
+use crate::timer::sleep;
 
 /// What all connections of this thread's loop sent since it began. It asks the kernel once for each, so it is no question for each
 /// operation.
@@ -37,6 +39,9 @@ const LOST_AFTER: Duration = Duration::from_secs(60);
 const READ_LATE: Duration = Duration::from_secs(600);
 /// How long a connection is idle before the system asks whether the other side is there, and how often it asks again.
 const KEEPALIVE: (Duration, Duration, u32) = (Duration::from_secs(15), Duration::from_secs(10), 4);
+
+/// How long a server with a full queue of connections is left alone.
+const FULL_QUEUE: Duration = Duration::from_millis(1);
 
 /// A connection. It belongs to the task that used it last.
 pub struct TcpStream {
@@ -69,6 +74,24 @@ impl TcpStream {
         Err(last)
     }
 
+    /// Connects to a socket in the file system of this machine, which carries bytes as TCP does.
+    ///
+    /// # Errors
+    /// The operating system's, such as that no server listens there.
+    pub async fn connect_to_path(path: &Path) -> io::Result<Self> {
+        let address = SocketAddrUnix::new(path)?;
+        loop {
+            let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
+            let io = net::socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
+            match net::connect(&io, &address) {
+                Ok(()) => return Self::registered(io.into(), false),
+                // No event tells when the server has taken a connection from its full queue.
+                Err(Errno::WOULDBLOCK) => sleep(FULL_QUEUE).await,
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+
     async fn connect_to(address: SocketAddr) -> io::Result<Self> {
         let family = if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
         let io = net::socket_with(family, SocketType::STREAM, SocketFlags::NONBLOCK | SocketFlags::CLOEXEC, None)?;
@@ -79,13 +102,21 @@ impl TcpStream {
             Ok(()) | Err(Errno::INPROGRESS) => {}
             Err(error) => return Err(error.into()),
         }
-        let io = std::net::TcpStream::from(io);
-        let owner = current::with(Rc::clone);
-        let Some(reactor) = &owner.reactor else { return Err(io::ErrorKind::Unsupported.into()) };
-        let token = reactor.register(&io, true)?;
-        let mut stream = Self { io, token, owner, waits_for_room: true };
+        let mut stream = Self::registered(io.into(), true)?;
         poll_fn(|_| stream.poll_connected()).await?;
         Ok(stream)
+    }
+
+    fn registered(io: std::net::TcpStream, waits_for_room: bool) -> io::Result<Self> {
+        let owner = current::with(Rc::clone);
+        let Some(reactor) = &owner.reactor else { return Err(io::ErrorKind::Unsupported.into()) };
+        let token = reactor.register(&io, waits_for_room)?;
+        Ok(Self { io, token, owner, waits_for_room })
+    }
+
+    /// Whether it goes through a socket in the file system, and so never leaves this machine.
+    pub fn is_path(&self) -> bool {
+        sockopt::socket_domain(&self.io) == Ok(AddressFamily::UNIX)
     }
 
     fn poll_connected(&mut self) -> Poll<io::Result<()>> {
@@ -228,5 +259,40 @@ mod tests {
         assert_eq!(u128::from(sockopt::tcp_user_timeout(&stream.io).unwrap()), LOST_AFTER.as_millis());
         stream.let_it_read_late();
         assert_eq!(u128::from(sockopt::tcp_user_timeout(&stream.io).unwrap()), READ_LATE.as_millis());
+        assert!(!stream.is_path());
+    }
+
+    #[test]
+    fn a_socket_in_the_file_system_carries_bytes_and_a_full_queue_is_waited_for() {
+        use std::io::{Read, Write};
+        let path = std::env::temp_dir().join(format!("perbuck-event-{}.sock", std::process::id()));
+        let listener = std::os::unix::net::UnixListener::bind(&path).unwrap();
+        // More than the queue of the listener holds, so that some find it full.
+        const MANY: usize = 200;
+        let server = std::thread::spawn(move || {
+            std::thread::sleep(Duration::from_millis(50));
+            for _ in 0..MANY {
+                let (mut client, _) = listener.accept().unwrap();
+                let mut question = [0; 2];
+                client.read_exact(&mut question).unwrap();
+                client.write_all(&question).unwrap();
+            }
+        });
+        let asked = path.clone();
+        block_on(async move {
+            for number in 0..MANY as u16 {
+                let mut stream = TcpStream::connect_to_path(&asked).await.unwrap();
+                assert!(stream.is_path() && segments() == Segments::default());
+                let mut answer = [0; 2];
+                assert_eq!(poll_fn(|_| stream.poll_write(&number.to_be_bytes())).await.unwrap(), 2);
+                assert_eq!(poll_fn(|_| stream.poll_read(&mut answer)).await.unwrap(), 2);
+                assert_eq!(u16::from_be_bytes(answer), number);
+            }
+        })
+        .unwrap();
+        server.join().unwrap();
+        std::fs::remove_file(&path).unwrap();
+        let gone = block_on(async move { TcpStream::connect_to_path(&path).await.map(|_| ()) }).unwrap();
+        assert_eq!(gone.unwrap_err().kind(), io::ErrorKind::NotFound);
     }
 }

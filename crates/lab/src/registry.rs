@@ -44,6 +44,7 @@ pub struct Registry {
     kinds: fn() -> Vec<&'static WorkloadKind>,
     plan: fn(&str, &Parameters) -> Result<Plan, Vec<ParamProblem>>,
     stage: MakeStage,
+    rehearsal: MakeStage,
     pub(crate) simulated: fn(&Plan) -> Result<Arc<dyn Trials>, LabError>,
     pub(crate) write_rows: WriteRows,
 }
@@ -58,6 +59,7 @@ impl Registry {
             kinds: List::kinds,
             plan: Plan::read::<List>,
             stage: stage::stage::<Known, List>,
+            rehearsal: stage::rehearsal::rehearsal::<List>,
             simulated: ceiling::simulated::<Known, List>,
             write_rows: csv::study::write_rows::<List>,
         }
@@ -98,6 +100,22 @@ impl Registry {
         stop: &StopToken,
     ) -> Result<Stage, LabError> {
         (self.stage)(study, contender, spec, plan, (&**target, password), stop)
+    }
+
+    /// The same with a simulated database in place of the target's, which answers every statement at once: what a run prints, without
+    /// a server.
+    ///
+    /// # Errors
+    /// A workload that this registry does not know.
+    pub fn rehearsal(
+        &self,
+        study: &Study,
+        spec: &WorkloadSpec,
+        plan: &Plan,
+        target: &AnyTarget,
+        stop: &StopToken,
+    ) -> Result<Stage, LabError> {
+        (self.rehearsal)(study, study.baseline(), spec, plan, (&**target, &Secret::default()), stop)
     }
 }
 

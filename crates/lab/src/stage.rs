@@ -33,6 +33,7 @@ use crate::servers::Holder;
 mod build;
 mod files;
 mod host_check;
+pub(crate) mod rehearsal;
 mod sessions;
 mod trials;
 

@@ -13,7 +13,8 @@ use super::Malformed;
 use super::buffer::{self, Buffer};
 use super::certificates::distrust;
 use super::stream::{Socket, SocketFault};
-use perbuck_database::server::{TlsMode, host_text};
+use perbuck_database::endpoint::{host_text, is_socket};
+use perbuck_database::server::TlsMode;
 
 /// One connection at the level of bytes.
 pub struct Link {
@@ -49,7 +50,8 @@ pub fn unreachable(address: &str, why: &io::Error) -> DriverError {
         let message = format!("no connection to {address} can be opened: {why} on this machine");
         return DriverError::client(ErrorClass::Lost, "descriptors", message);
     }
-    let message = format!("{address} cannot be reached: {why}; is the server up, and are host and port right?");
+    let right = if is_socket(address) { "is this its socket" } else { "are host and port right" };
+    let message = format!("{address} cannot be reached: {why}; is the server up, and {right}?");
     DriverError::client(ErrorClass::Lost, "unreachable", message)
 }
 

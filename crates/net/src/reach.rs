@@ -13,8 +13,9 @@ use rustls::ClientConfig;
 
 use crate::certificates::{TlsOptions, config, fingerprint};
 use crate::link::Link;
+use perbuck_database::endpoint::host_text;
 use perbuck_database::secret::Secret;
-use perbuck_database::server::{ServerTarget, host_text};
+use perbuck_database::server::ServerTarget;
 
 /// Servers, the user to log in as, and how TLS is used.
 #[derive(Debug)]

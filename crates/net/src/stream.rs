@@ -5,10 +5,12 @@
 
 use std::io;
 use std::net::SocketAddr;
+use std::path::Path;
 use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
+use perbuck_database::endpoint::is_socket;
 use perbuck_event::tcp::TcpStream;
 use perbuck_event::{dns, wake_current};
 use rustls::ClientConfig;
@@ -65,7 +67,10 @@ impl Socket {
     /// # Errors
     /// Those of the system.
     pub async fn connect(host: &str, port: u16, read_timeout: Duration) -> io::Result<Self> {
-        let stream = TcpStream::connect(&dns::resolve(host, port).await?).await?;
+        let stream = match is_socket(host) {
+            true => TcpStream::connect_to_path(Path::new(host)).await?,
+            false => TcpStream::connect(&dns::resolve(host, port).await?).await?,
+        };
         Ok(Self { transport: Transport::Plain(stream), watchdog: Watchdog::new(read_timeout), ready_reads: 0 })
     }
 
@@ -103,15 +108,19 @@ impl Socket {
         }
     }
 
-    /// Whether the connection goes to a loopback address.
+    /// Whether the connection goes to a loopback address or to a socket in the file system.
     pub fn is_loopback(&self) -> bool {
-        self.addresses().is_some_and(|(_, peer)| peer.ip().to_canonical().is_loopback())
+        self.is_path() || self.addresses().is_some_and(|(_, peer)| peer.ip().to_canonical().is_loopback())
     }
 
     /// Whether the server shares this machine: then both ends of the connection have the same address, and a
     /// connection to a loopback address never leaves. (A forwarded port on this machine looks the same.)
     pub fn peer_is_local(&self) -> bool {
-        self.addresses().is_some_and(|(local, peer)| peer.ip().is_loopback() || local.ip() == peer.ip())
+        self.is_path() || self.addresses().is_some_and(|(local, peer)| peer.ip().is_loopback() || local.ip() == peer.ip())
+    }
+
+    fn is_path(&self) -> bool {
+        self.tcp().is_some_and(TcpStream::is_path)
     }
 
     fn addresses(&self) -> Option<(SocketAddr, SocketAddr)> {

@@ -3,7 +3,7 @@
 use std::future::poll_fn;
 use std::time::Duration;
 
-use perbuck_database::server::host_text;
+use perbuck_database::endpoint::host_text;
 use perbuck_event::{now, timeout_at};
 
 use crate::link::Link;

@@ -71,6 +71,8 @@ impl Desk {
     /// The command, not started.
     pub fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_perbuck"));
+        // Records of drop-in commands go to the user's state folder.
+        command.env("XDG_STATE_HOME", self.path("state"));
         command.args(arguments).current_dir(self.folder.path()).envs(self.environment.iter().cloned());
         command
     }

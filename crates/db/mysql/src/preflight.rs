@@ -72,7 +72,7 @@ pub(crate) async fn unless_another<S>(
     }
     match first_byte((host, port), &POSTGRES_TLS_REQUEST, SILENCE).await {
         Some(b'S' | b'N') => {
-            let address = perbuck_database::server::host_text(host, port);
+            let address = perbuck_database::endpoint::host_text(host, port);
             let message = format!(
                 "{address} is a server of PostgreSQL's protocol. Write `postgres://` in the target, or name that database on the \
                  command line"

@@ -21,7 +21,7 @@ use crate::wire::call::{Call, Stage};
 use crate::wire::channel::Channel;
 use crate::wire::pd::{self, method};
 use crate::{keys, malformed_by};
-use perbuck_database::server::host_text;
+use perbuck_database::endpoint::host_text;
 
 thread_local! {
     /// The hubs of this thread; each lives as long as its sessions.

@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use perbuck_database::address::{TargetProblem, milliseconds, one_of, options_of, percent_encode, problem, with_options};
-use perbuck_database::server::{TlsMode, host_text, label_of, parse_host};
+use perbuck_database::endpoint::{host_text, label_of, parse_host};
+use perbuck_database::server::TlsMode;
 use perbuck_database::{Dialect, Target};
 
 use crate::dialect::TikvDialect;

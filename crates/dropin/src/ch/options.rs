@@ -83,7 +83,7 @@ const MORE: &[Flag] = &[
     .of(RUN),
 ];
 
-const OWN: &[Flag] = &joined::<{ MORE.len() + 6 }>(MORE, &alone("results/ch"));
+const OWN: &[Flag] = &joined::<{ MORE.len() + 6 }>(MORE, &alone());
 
 /// All of them, in the order of the help.
 pub(super) const TABLE: Table = Table {

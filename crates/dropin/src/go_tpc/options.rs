@@ -70,12 +70,13 @@ pub(crate) const METRICS: Flag =
 
 pub(crate) const WARMUP: Flag = done("warmup", Duration, "0s", "time of warm-up before the measured window").of(RUN);
 
-/// perbuck's own that every command has, with its folder of records.
-pub(crate) const fn alone(results: &'static str) -> [Flag; 6] {
+/// perbuck's own that every command has, but for agents.
+pub(crate) const fn alone() -> [Flag; 6] {
     [
         done("password-file", Text, "", "a file that holds the password"),
         done("ask-password", Switch, "false", "ask for the password"),
-        done("results", Text, results, "folder of the records of all runs").of(RUN),
+        done("results", Text, "", "folder of the records of all runs; perbuck/COMMAND in the user's state folder if not given")
+            .of(RUN),
         done("contender", Text, "", "name of the database in the records; made of its address if not given").of(RUN),
         done("no-record", Switch, "false", "write no record").of(RUN),
         done("help", Switch, "false", "print this help").short('h'),
@@ -83,8 +84,8 @@ pub(crate) const fn alone(results: &'static str) -> [Flag; 6] {
 }
 
 /// The same, and those of a command whose load agents may apply.
-pub(crate) const fn own(results: &'static str) -> [Flag; 8] {
-    let [file, ask, results, contender, no_record, help] = alone(results);
+pub(crate) const fn own() -> [Flag; 8] {
+    let [file, ask, results, contender, no_record, help] = alone();
     let agents = done(AGENTS.0, List, "", AGENTS.1).of(RUN);
     [file, ask, results, contender, no_record, agents, done(TOKEN_FILE.0, Text, "", TOKEN_FILE.1).of(RUN), help]
 }

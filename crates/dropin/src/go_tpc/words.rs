@@ -1,7 +1,5 @@
 //! Values of go-tpc's command lines: the order, times, the seed and where records go.
 
-use std::path::PathBuf;
-
 use perbuck_core::problem::nearest;
 use perbuck_core::study::NO_LIMIT_NS;
 
@@ -92,10 +90,7 @@ pub(crate) fn seed(given: &Given) -> Result<u64, Refused> {
 }
 
 /// Where the records go.
-pub(crate) fn records(given: &Given) -> Records {
-    Records {
-        folder: (!given.switch("no-record")).then(|| PathBuf::from(given.text("results"))),
-        asked: given.has("results"),
-        contender: Some(given.text("contender").to_owned()).filter(|c| !c.is_empty()),
-    }
+pub(crate) fn records(given: &Given, word: &str) -> Records {
+    let asked = given.has("results").then(|| given.text("results"));
+    Records::new(word, asked, !given.switch("no-record"), Some(given.text("contender")))
 }

@@ -1,6 +1,7 @@
 use super::*;
 use crate::cases::words;
 use crate::golden::{Kept, details, hold, record, show};
+use crate::output::Streams;
 
 pub(super) fn read(line: &[&str]) -> Result<Given, Refused> {
     parse::parse(&words(line), &script::options(None, None))
@@ -14,10 +15,10 @@ pub(super) fn settings(line: &[&str]) -> Result<Settings, Refused> {
 fn printed(words: &[&str], out: &mut Kept) {
     let given = read(&words[1..]).unwrap();
     let settings = Settings::read(&given).unwrap();
-    let log = Log::new(settings.verbosity, settings.output == Output::Text);
+    let log = Log::new(settings.verbosity, settings.output == Output::Text, Called::Perbuck);
     let (workload, options) = script::workload(&given, script::script(&given).unwrap().0, &settings, &mut Vec::new()).unwrap();
     let target = target::target(&given, false).unwrap();
-    log.notice(&text::banner(&settings), out).unwrap();
+    log.notice(&text::banner(&settings, true), out).unwrap();
     if settings.output == Output::Csv {
         out.print(&machine::csv_header(&settings)).unwrap();
     }

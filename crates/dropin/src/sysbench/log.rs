@@ -6,13 +6,22 @@ use std::process::ExitCode;
 use perbuck_console::{print, reader_gone, say};
 use perbuck_lab::error::LabError;
 
-use crate::output::Streams;
+use crate::output::{PrintsOnly, Standard, Streams};
 use crate::refused::Refused;
 
 /// The verbosities that sysbench has for warnings, for lines of a report, and for remarks on the way.
 const WARNING: u8 = 2;
 const NOTICE: u8 = 3;
 const INFO: u8 = 4;
+
+/// The name by which the command was called.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Called {
+    /// `perbuck sysbench`.
+    Perbuck,
+    /// `sysbench`, as by a link of that name: the lines are those of sysbench, and what perbuck adds is left out below verbosity 4.
+    Sysbench,
+}
 
 /// Where lines go and which of them.
 #[derive(Debug, Clone, Copy)]
@@ -21,11 +30,22 @@ pub(super) struct Log {
     verbosity: u8,
     /// Whether standard output is the log; it is not where it holds JSON or CSV.
     on_stdout: bool,
+    pub(super) called: Called,
 }
 
 impl Log {
-    pub(super) fn new(verbosity: u8, on_stdout: bool) -> Self {
-        Self { verbosity, on_stdout }
+    pub(super) fn new(verbosity: u8, on_stdout: bool, called: Called) -> Self {
+        Self { verbosity, on_stdout, called }
+    }
+
+    /// Whether perbuck adds lines of its own to those of sysbench.
+    pub(super) fn adds(self) -> bool {
+        self.called == Called::Perbuck || self.verbosity >= INFO
+    }
+
+    /// Where the lines of a run go.
+    pub(super) fn streams(self) -> Box<dyn Streams> {
+        if self.adds() { Box::new(Standard) } else { Box::new(PrintsOnly) }
     }
 
     /// Lines of a report, with their ends.

@@ -22,8 +22,9 @@ mod text;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use perbuck_console::{print, say, stop_on_signal};
+use perbuck_console::{print, stop_on_signal};
 use perbuck_core::units::Seed;
+use perbuck_database::endpoint::is_socket;
 use perbuck_database::registry::AnyTarget;
 use perbuck_database::secret::Secret;
 use perbuck_lab::error::ErrorKind;
@@ -31,6 +32,7 @@ use perbuck_load::error::DriverError;
 use perbuck_load::workload::Dataset;
 use perbuck_workloads::sysbench::{Compat, Options, SysbenchData};
 
+pub use log::Called;
 use log::Log;
 use parse::Given;
 use printer::Lines;
@@ -40,7 +42,7 @@ use tables::Tables;
 
 use crate::advice::{Advice, answer_text};
 use crate::agents::{self, AGENTS, TOKEN_FILE};
-use crate::output::{Standard, Streams};
+
 use crate::refused::{End, Refused};
 use crate::run::{DropIn, Run};
 use crate::secret::PasswordSources;
@@ -66,8 +68,8 @@ const COMMAND: DropIn = DropIn {
 const CUT_OFF: u8 = 2;
 
 /// Runs the command. Its exit codes are sysbench's: 0, or 1 for whatever went wrong; 130 after Ctrl-C.
-pub fn run(words: &[OsString]) -> ExitCode {
-    let mut log = Log::new(3, true);
+pub fn run(words: &[OsString], called: Called) -> ExitCode {
+    let mut log = Log::new(3, true, called);
     match ordered(words, &mut log) {
         Ok(code) => code,
         Err(End::Refused(refused)) => log.refused(&refused),
@@ -79,27 +81,27 @@ pub fn run(words: &[OsString]) -> ExitCode {
 /// Does what the command line asks for; `log` becomes that of its settings.
 fn ordered(words: &[OsString], log: &mut Log) -> Result<ExitCode, End> {
     let given = parse::parse(words, &script::options(None, None))?;
-    hide(words, &given)?;
-    if let Some(text) = asked(&given) {
+    hide(words, &given, log.called)?;
+    if let Some(text) = asked(&given, log.called) {
         return Ok(print(&text).map_or_else(|error| perbuck_console::fail(&error), |()| ExitCode::SUCCESS));
     }
     let settings = Settings::read(&given)?;
-    *log = Log::new(settings.verbosity, settings.output == Output::Text);
-    let (log, out) = (*log, &mut Standard);
-    given.warnings.iter().try_for_each(|warning| log.warning(warning, out))?;
-    log.notice(&text::header(settings.compat), out)?;
+    *log = Log::new(settings.verbosity, settings.output == Output::Text, log.called);
+    let (log, mut out) = (*log, log.streams());
+    given.warnings.iter().try_for_each(|warning| log.warning(warning, &mut *out))?;
+    log.notice(&text::header(settings.compat, log.called), &mut *out)?;
     let (script, remark) = script::script(&given)?;
     let order = script::order(&given)?;
     let mut remarks = given.remarks.clone();
     remarks.extend(remark);
     let (workload, options) = script::workload(&given, script, &settings, &mut remarks)?;
-    remarks.iter().for_each(|remark| say(&format!("perbuck: {remark}")));
+    remarks.iter().for_each(|remark| out.say(&format!("perbuck: {remark}")));
     if order == Order::Help {
         print(&help::of_script(script, settings.compat))?;
         return Ok(ExitCode::SUCCESS);
     }
     if settings.load.events.is_none() && settings.time_s.is_none() && order == Order::Run {
-        log.warning("neither --events nor --time limits the run, so only Ctrl-C ends it, without a report", out)?;
+        log.warning("neither --events nor --time limits the run, so only Ctrl-C ends it, without a report", &mut *out)?;
     }
     let agents = agents::named(&settings::list(&given, AGENTS.0), settings::text(&given, TOKEN_FILE.0))?;
     if order != Order::Run {
@@ -110,13 +112,21 @@ fn ordered(words: &[OsString], log: &mut Log) -> Result<ExitCode, End> {
     let series = series(workload, &settings);
     let records = &settings.records;
     let run = Run { command: &COMMAND, series: &series, target: &target, password: &password, records, agents };
+    if order == Order::Prewarm && log.called == Called::Sysbench && target.dialect().family() != "mysql" {
+        let message = "perbuck sysbench reads these tables, sysbench does not: prewarm is currently MySQL only";
+        return Err(Refused::fatal(message, "").into());
+    }
     work(&run, order, &settings, &options, log)
 }
 
 /// What a command line asks to be told; `None` where it asks for work.
-fn asked(given: &Given) -> Option<String> {
+fn asked(given: &Given, called: Called) -> Option<String> {
     let switch = |name| settings::switch(given, name);
-    switch("help").then(help::general).or_else(|| switch("version").then(|| text::header(Some(Compat::Sysbench10))))
+    let version = || match called {
+        Called::Perbuck => text::header(Some(Compat::Sysbench10), called),
+        Called::Sysbench => text::SYSBENCH.to_owned() + "\n",
+    };
+    switch("help").then(help::general).or_else(|| switch("version").then(version))
 }
 
 /// The option and the variable of the database's own client that hold a password.
@@ -129,10 +139,14 @@ fn password_names(given: &Given) -> Result<Option<(&'static str, &'static str)>,
 }
 
 /// Takes a password off the command line. Returns where there is none, or where that fails.
-fn hide(words: &[OsString], given: &Given) -> Result<(), Refused> {
+fn hide(words: &[OsString], given: &Given, called: Called) -> Result<(), Refused> {
     let names = password_names(given)?;
     if !given.typed.is_empty() {
-        COMMAND.hide(&parse::without_passwords(words), names.and_then(|(option, _)| given.typed.get(option)));
+        let (words, password) = (parse::without_passwords(words), names.and_then(|(option, _)| given.typed.get(option)));
+        match called {
+            Called::Perbuck => COMMAND.hide(&words, password),
+            Called::Sysbench => COMMAND.hide_by_name(&words, password),
+        }
     }
     Ok(())
 }
@@ -160,12 +174,19 @@ fn work(run: &Run<'_>, order: Order, settings: &Settings, options: &Options, log
         Order::Prepare => stop_on_signal("stopping the load")?,
         Order::Prewarm | Order::Cleanup | Order::Help => stop_on_signal("stopping")?,
     };
-    let stage = run.stage(if runs { run.series.load.longest_s() } else { None }, &stop)?;
-    let (dialect, out) = (run.target.dialect(), &mut Standard);
+    let rehearses = runs && settings.dry_run;
+    let stage = match rehearses {
+        true => run.rehearsal(&stop)?,
+        false => run.stage(if runs { run.series.load.longest_s() } else { None }, &stop)?,
+    };
+    let (dialect, mut streams) = (run.target.dialect(), log.streams());
+    let out = &mut *streams;
     if runs {
-        log.notice(&text::banner(settings), out)?;
+        log.notice(&text::banner(settings, log.adds()), out)?;
     }
-    run.reach(&stage, &stop)?;
+    if !rehearses {
+        run.reach(&stage, &stop)?;
+    }
     // The seed of the rows plays no part in what tables there are.
     let specs = || SysbenchData::new(options.clone(), dialect, Seed(0)).tables();
     let tables = || Tables { stage: &stage, options, dialect, specs: specs(), log };
@@ -175,13 +196,15 @@ fn work(run: &Run<'_>, order: Order, settings: &Settings, options: &Options, log
         Order::Cleanup => tables().cleanup()?,
         Order::Help => {}
         Order::Run => {
-            run.note_use(&stage)?;
+            if !rehearses {
+                run.note_use(&stage)?;
+            }
             if settings.output == Output::Csv {
                 out.print(&machine::csv_header(settings))?;
             }
             let mut lines = Lines::new(settings, &run.series.workload, options, dialect, log);
             let ended = run.drive(&stage, &mut lines, out, &stop)?;
-            run.finish(&ended, true, &lines, out)?;
+            run.finish(&ended, !rehearses, &lines, out)?;
             if ended.record.health.aborted > 0 && settings.forced_shutdown_s.is_some() {
                 return Ok(ExitCode::from(CUT_OFF));
             }
@@ -194,6 +217,7 @@ fn work(run: &Run<'_>, order: Order, settings: &Settings, options: &Options, log
 fn unreachable(target: &AnyTarget, answer: &DriverError) -> String {
     let server = match (target.dialect().family(), target.server()) {
         ("mysql", Some(server)) => match server.hosts.as_slice() {
+            [(path, _)] if is_socket(path) => format!("MySQL server on socket '{path}'"),
             [(host, port)] => format!("MySQL server on host '{host}', port {port}"),
             _ => "one of the MySQL servers".to_owned(),
         },

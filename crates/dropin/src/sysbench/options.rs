@@ -106,13 +106,14 @@ const DATABASE: &[Spec] = &[
 ];
 
 const MYSQL: &[Spec] = &[
-    done("mysql-host", List, "localhost", "servers; connections take them in turn. localhost is reached by TCP, too"),
-    done("mysql-port", List, "3306", "ports; every host is reached at every port. With --db-driver=tidb 4000 if not given"),
-    refused(
-        "mysql-socket",
+    done(
+        "mysql-host",
         List,
-        "unix sockets are not supported: leave --mysql-socket out and give --mysql-host=127.0.0.1 and --mysql-port",
+        "localhost",
+        "servers; connections take them in turn. localhost is reached by TCP unless --mysql-socket is given",
     ),
+    done("mysql-port", List, "3306", "ports; every host is reached at every port. With --db-driver=tidb 4000 if not given"),
+    done("mysql-socket", List, "", "sockets in the file system, in place of --mysql-host=localhost"),
     done("mysql-user", Text, "sbtest", "user"),
     done("mysql-password", Text, "", "password; better in PERBUCK_SYSBENCH_PASSWORD, MYSQL_PWD or --password-file"),
     done("mysql-db", Text, "sbtest", "database"),
@@ -125,11 +126,11 @@ const MYSQL: &[Spec] = &[
     ignored("mysql-compression-algorithms", Text, "zlib", "nothing to do: nothing is compressed"),
     ignored("mysql-debug", Switch, "off", "nothing to do: there is no client library to trace"),
     done("mysql-ignore-errors", List, "1213,1020,1205", "error numbers after which a transaction is retried, or \"all\""),
-    refused("mysql-dry-run", Switch, "there is no dry run: `perbuck run STUDY --driver sim` measures the client alone"),
+    done("mysql-dry-run", Switch, "off", "answer every statement of a run at once, without a server; no record is written"),
 ];
 
 const PGSQL: &[Spec] = &[
-    done("pgsql-host", List, "localhost", "servers; connections take them in turn"),
+    done("pgsql-host", List, "localhost", "servers, or folders of sockets; connections take them in turn"),
     done("pgsql-port", List, "5432", "ports (cockroach: 26257, yugabyte: 5433); every host is reached at every port"),
     done("pgsql-user", Text, "sbtest", "user"),
     done("pgsql-password", Text, "", "password; better in PERBUCK_SYSBENCH_PASSWORD, PGPASSWORD or --password-file"),
@@ -162,7 +163,7 @@ const OWN: &[Spec] = &[
     done("statement-latency", Switch, "off", "print the latency of every kind of statement"),
     done("output", Text, "text", "what standard output holds {text,json,csv}"),
     done("password-file", Text, "", "a file that holds the password"),
-    done("results", Text, "results/sysbench", "folder of the records of all runs"),
+    done("results", Text, "", "folder of the records of all runs; perbuck/sysbench in the user's state folder if not given"),
     done("contender", Text, "", "name of the database in the records; made of its address if not given"),
     done("record", Switch, "on", "write a record of the run"),
     done("no-record", Switch, "off", "write no record"),

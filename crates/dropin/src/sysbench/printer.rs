@@ -128,8 +128,10 @@ impl<'a> Lines<'a> {
             log.notice(&format!("\nNumber of unfinished transactions on forced shutdown: {count}\n\n"), out)?;
         }
         log.notice(&text::summary(summary, s), out)?;
-        log.notice(&text::extras(run, &ended.details, s), out)?;
-        log.notice(&text::notes(notes, s.compat), out)?;
+        if log.adds() {
+            log.notice(&text::extras(run, &ended.details, s), out)?;
+            log.notice(&text::notes(notes, s.compat), out)?;
+        }
         flags(run, s).iter().try_for_each(|flag| log.warning(flag, out))
     }
 }

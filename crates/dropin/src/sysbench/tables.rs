@@ -1,5 +1,6 @@
 //! `prepare`, `prewarm` and `cleanup`, with the lines of sysbench.
 
+use std::collections::VecDeque;
 use std::time::Instant;
 
 use perbuck_database::Dialect;
@@ -45,23 +46,18 @@ impl Tables<'_> {
             }
         }
         self.threads(settings)?;
-        for name in self.names() {
-            print(&format!("Creating table '{name}'...\n"))?;
-        }
         let (mut progress, began) = (Display::default(), Instant::now());
-        let (mut inserting, mut indexing) = (self.inserting(), self.indexing());
-        let (mut shown, mut last) = (Ok(()), LoadProgress::default());
+        let mut lines = self.lines();
+        let (mut shown, mut last, all) = (Ok(()), LoadProgress::default(), lines.len());
         // One thread is also the default of a command line that names none.
         let sessions = Some(settings.load.connections).filter(|n| *n > 1);
         self.stage
             .data
             .fill(sessions, &mut |p| {
                 last = p;
+                let due = (all * p.parts as usize / (p.of as usize).max(1)).saturating_sub(all - lines.len());
                 if shown.is_ok() {
-                    shown = told(&mut inserting);
-                }
-                if shown.is_ok() && p.parts == p.of {
-                    shown = told(&mut indexing);
+                    shown = told(&mut lines, due);
                 }
                 show_load(&mut progress, "", &p, began.elapsed());
             })
@@ -69,20 +65,28 @@ impl Tables<'_> {
         shown?;
         drop(progress);
         // Every line is there even where the load was too quick to be seen on its way.
-        told(&mut inserting)?;
-        told(&mut indexing)?;
-        output::say_statistics(&last);
+        let rest = lines.len();
+        told(&mut lines, rest)?;
+        if self.log.adds() {
+            output::say_statistics(&last);
+        }
         notes::forget(self.stage, super::COMMAND.word)
     }
 
-    fn inserting(&self) -> Vec<String> {
-        let tables = self.specs.iter().filter_map(|table| Some((table, table.rows.filter(|rows| *rows > 0)?)));
-        tables.map(|(table, rows)| format!("Inserting {rows} records into '{}'\n", table.bulk.name)).collect()
-    }
-
-    fn indexing(&self) -> Vec<String> {
-        let indexed = self.specs.iter().filter(|t| t.after_load.iter().any(|sql| sql.starts_with("CREATE INDEX")));
-        indexed.map(|table| format!("Creating a secondary index on '{}'...\n", table.bulk.name)).collect()
+    /// The lines of a load, table by table, as one thread of sysbench prints them. perbuck loads several at the same time; a line is shown
+    /// when so much of the load is done.
+    fn lines(&self) -> VecDeque<String> {
+        let of_table = |table: &TableSpec| {
+            let (name, rows) = (&table.bulk.name, table.rows.filter(|rows| *rows > 0));
+            let indexed = table.after_load.iter().any(|sql| sql.starts_with("CREATE INDEX"));
+            let lines = [
+                Some(format!("Creating table '{name}'...\n")),
+                rows.map(|rows| format!("Inserting {rows} records into '{name}'\n")),
+                indexed.then(|| format!("Creating a secondary index on '{name}'...\n")),
+            ];
+            lines.into_iter().flatten().collect::<Vec<_>>()
+        };
+        self.specs.iter().flat_map(of_table).collect()
     }
 
     /// Reads the tables into the server's memory.
@@ -115,8 +119,9 @@ fn mentions(sql: &str, table: &str) -> bool {
     sql.match_indices(table).any(|(at, _)| !sql[at + table.len()..].starts_with(|c: char| c.is_ascii_digit()))
 }
 
-fn told(lines: &mut Vec<String>) -> Result<(), LabError> {
-    lines.drain(..).try_for_each(|line| print(&line))
+/// Prints so many of the lines.
+fn told(lines: &mut VecDeque<String>, count: usize) -> Result<(), LabError> {
+    lines.drain(..count).try_for_each(|line| print(&line))
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! Which database, and where: the options of sysbench's drivers as an address.
 
+use perbuck_database::endpoint::is_socket;
 use perbuck_database::registry::AnyTarget;
 
 use super::parse::Given;
@@ -68,6 +69,11 @@ fn pgsql(given: &Given, scheme: &str, as_text: bool) -> Result<AnyTarget, Refuse
 /// Every host at every port, as sysbench deals its connections.
 fn hosts(given: &Given, scheme: &str, driver: &str) -> Result<Vec<(String, u16)>, Refused> {
     let (hosts, option) = (list(given, &format!("{driver}-host")), format!("{driver}-port"));
+    let sockets = if driver == "mysql" { list(given, "mysql-socket") } else { Vec::new() };
+    // As in MySQL's client library, a socket stands for this machine alone.
+    if !sockets.is_empty() && hosts.iter().all(|host| *host == "localhost") {
+        return sockets.into_iter().map(absolute).collect();
+    }
     let none = |what: &str| Refused::fatal(format!("No {driver} {what} specified, aborting"), format!("give --{driver}-{what}"));
     if hosts.is_empty() {
         return Err(none("host"));
@@ -83,7 +89,15 @@ fn hosts(given: &Given, scheme: &str, driver: &str) -> Result<Vec<(String, u16)>
     if ports.is_empty() {
         return Err(none("port"));
     }
-    Ok(target::every(&hosts, &ports))
+    let every = target::every(&hosts, &ports).into_iter();
+    // The folder of sockets, as PostgreSQL's client library has it.
+    Ok(every.map(|(host, port)| if is_socket(&host) { (format!("{host}/.s.PGSQL.{port}"), 0) } else { (host, port) }).collect())
+}
+
+fn absolute(socket: &str) -> Result<(String, u16), Refused> {
+    let path = std::path::absolute(socket).ok().and_then(|path| path.to_str().map(str::to_owned));
+    let wrong = || Refused::usage(format!("--mysql-socket: '{socket}' is no path"), "give the path of the server's socket");
+    Ok((path.ok_or_else(wrong)?, 0))
 }
 
 #[cfg(test)]
@@ -107,6 +121,15 @@ mod tests {
         assert_eq!(address(&["--db-driver=tidb", "--mysql-port=9"]), "mysql://sbtest@localhost:9/sbtest?tls=disabled");
         let lists = ["--mysql-host=a, b", "--mysql-port=1,2", "--mysql-user=me", "--mysql-db=x", "--mysql-ssl=on"];
         assert_eq!(address(&lists), "mysql://me@a:1,a:2,b:1,b:2/x?tls=required&send_password=always");
+        let socket = "mysql://sbtest@%2Frun%2Fmysqld%2Fmysqld.sock/sbtest?tls=disabled";
+        assert_eq!(address(&["--mysql-socket=/run/mysqld/mysqld.sock"]), socket);
+        assert_eq!(
+            address(&["--mysql-socket=/a", "--mysql-host=db1"]),
+            "mysql://sbtest@db1:3306/sbtest?tls=disabled&send_password=always"
+        );
+        assert_eq!(address(&["--mysql-socket="]), "mysql://sbtest@localhost:3306/sbtest?tls=disabled");
+        let postgres = address(&["--db-driver=pgsql", "--pgsql-host=/run/postgresql"]);
+        assert!(postgres.starts_with("postgres://sbtest@%2Frun%2Fpostgresql%2F.s.PGSQL.5432/sbtest"), "{postgres}");
         assert_eq!(address(&["--mysql-host=::1"]), "mysql://sbtest@[::1]:3306/sbtest?tls=disabled");
         let ca = ["--mysql-ssl=REQUIRED", "--mysql-ssl-ca=ca.pem"];
         assert_eq!(address(&ca), "mysql://sbtest@localhost:3306/sbtest?tls=verify-ca&ca=ca.pem");

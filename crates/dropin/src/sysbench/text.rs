@@ -6,13 +6,20 @@ use perbuck_core::run_record::{HistogramRecord, RunRecord};
 use perbuck_lab::trial::Details;
 use perbuck_workloads::sysbench::Compat;
 
+use super::log::Called;
 use super::machine::IntervalJson;
 use super::settings::{Settings, compat_word};
 use super::tally::{Summary, unfinished};
 use crate::output::errors_by_code;
 
+/// The version of sysbench whose name perbuck may go by.
+pub(super) const SYSBENCH: &str = "sysbench 1.0.20";
+
 /// What stands above everything.
-pub(super) fn header(compat: Option<Compat>) -> String {
+pub(super) fn header(compat: Option<Compat>, called: Called) -> String {
+    if called == Called::Sysbench {
+        return format!("{SYSBENCH} (perbuck {})\n\n", env!("CARGO_PKG_VERSION"));
+    }
     let version = match compat {
         Some(Compat::Sysbench10) => "1.0.20",
         Some(Compat::Sysbench11) => "1.1",
@@ -22,7 +29,7 @@ pub(super) fn header(compat: Option<Compat>) -> String {
     format!("perbuck {} (with the options and output of sysbench {version})\n\n", env!("CARGO_PKG_VERSION"))
 }
 
-pub(super) fn banner(settings: &Settings) -> String {
+pub(super) fn banner(settings: &Settings, adds: bool) -> String {
     let mut out = "Running the test with following options:\n".to_owned();
     let mut line = |text: String| out += &(text + "\n");
     line(format!("Number of threads: {}", settings.load.connections));
@@ -47,6 +54,7 @@ pub(super) fn banner(settings: &Settings) -> String {
     }
     match (settings.seed, settings.seed_drawn) {
         (seed, false) => line(format!("Initializing random number generator from seed ({seed}).\n")),
+        (_, true) if !adds => line("Initializing random number generator from current time\n".to_owned()),
         (seed, true) => line(format!("Initializing random number generator from current time (seed {seed})\n")),
     }
     if let (Some(time_s), Some(_)) = (settings.time_s, settings.forced_shutdown_s) {

@@ -96,7 +96,7 @@ const MORE: &[Flag] = &[
     SEED,
 ];
 
-const OWN: &[Flag] = &joined::<{ MORE.len() + 8 }>(MORE, &own("results/tpcc"));
+const OWN: &[Flag] = &joined::<{ MORE.len() + 8 }>(MORE, &own());
 
 /// All of them, in the order of the help.
 pub(super) const TABLE: Table = Table {

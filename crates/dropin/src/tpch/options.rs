@@ -73,7 +73,7 @@ const MORE: &[Flag] = &[
     WARMUP,
 ];
 
-const OWN: &[Flag] = &joined::<{ MORE.len() + 8 }>(MORE, &own("results/tpch"));
+const OWN: &[Flag] = &joined::<{ MORE.len() + 8 }>(MORE, &own());
 
 /// All of them, in the order of the help.
 pub(super) const TABLE: Table = Table {

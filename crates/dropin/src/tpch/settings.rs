@@ -85,7 +85,7 @@ impl Settings {
             check: given.switch("check"),
             tuning: given.switch("enable-query-tuning"),
             output: words::output(given)?,
-            records: words::records(given),
+            records: words::records(given, super::COMMAND.word),
             drop_data: given.switch("dropdata"),
             replicas: words::replicas(given)?,
         })
@@ -94,8 +94,6 @@ impl Settings {
 
 #[cfg(test)]
 mod tests {
-    use std::path::PathBuf;
-
     use super::super::golden::read as given;
     use super::*;
     use crate::cases::hold_refused;
@@ -110,7 +108,8 @@ mod tests {
         let s = read(&["run"]).unwrap();
         assert_eq!((s.load.connections, s.sessions, s.load.window_ns, s.load.events), (1, None, None, None));
         assert_eq!((s.interval_s, s.ignore_error, s.check, s.tuning, s.output), (10, false, false, true, Style::Plain));
-        assert_eq!((s.records.folder, s.replicas, s.drop_data), (Some(PathBuf::from("results/tpch")), None, false));
+        assert!(s.records.folder.unwrap().ends_with("perbuck/tpch"));
+        assert_eq!((s.replicas, s.drop_data), (None, false));
     }
 
     #[test]

@@ -98,11 +98,12 @@ impl Settings {
             status_s: given.option("-s").map(|_| count(properties, "status.interval", 1, u32::MAX)).transpose()?,
             output_file: Some(properties.text("measurement.output_file")).filter(|f| !f.is_empty()).map(PathBuf::from),
             seed,
-            records: Records {
-                folder: given.option("--no-record").is_none().then(|| given.option("--results").unwrap_or("results/ycsb").into()),
-                asked: given.option("--results").is_some(),
-                contender: given.option("--contender").map(str::to_owned),
-            },
+            records: Records::new(
+                "ycsb",
+                given.option("--results"),
+                given.option("--no-record").is_none(),
+                given.option("--contender"),
+            ),
         })
     }
 }

@@ -56,7 +56,7 @@ pub(super) const FLAGS: [Flag; 18] = [
     flag(&["-s"], "", "", "prints the progress on standard error every status.interval seconds, in YCSB's words"),
     flag(&["--seed"], "NUMBER", "", "the seed of the operations; drawn and printed if not given"),
     flag(&["--workers"], "COUNT", "", "load threads; one for each processor if not given"),
-    flag(&["--results"], "FOLDER", "", "folder of the records of all runs (default results/ycsb)"),
+    flag(&["--results"], "FOLDER", "", "folder of the records of all runs; perbuck/ycsb in the user's state folder if not given"),
     flag(&["--no-record"], "", "", "keep no record of the run"),
     flag(&["--contender"], "NAME", "", "the name of the database in the records"),
     flag(&["--agents"], "HOST,...", "", AGENTS.1),

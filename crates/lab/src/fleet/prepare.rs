@@ -1,11 +1,10 @@
 //! What agents are told before the first trial: what is measured, where, and how much of it each has to hold.
 
 use std::collections::BTreeMap;
-use std::net::IpAddr;
 
+use perbuck_database::endpoint::{host_text, is_of_this_machine};
 use perbuck_database::registry::AnyTarget;
 use perbuck_database::secret::Secret;
-use perbuck_database::server::ServerTarget;
 use perbuck_load::stop::StopToken;
 
 use super::Fleet;
@@ -126,12 +125,12 @@ impl Fleet {
             let message = format!("contender `{contender}` is {}, which agents cannot reach", target.address());
             return Err(LabError::usage(message, "run it without --agents, or give it a database with an address"));
         }
-        let is_here = |host: &str| host == "localhost" || host.parse::<IpAddr>().is_ok_and(|ip| ip.to_canonical().is_loopback());
         let host = |address: &String| address.rsplit_once(':').map_or("", |(host, _)| host).trim_matches(['[', ']']).to_owned();
-        let server = target.server().map(ServerTarget::addresses).unwrap_or_default();
+        let servers = target.server().map(|server| server.hosts.as_slice()).unwrap_or_default();
+        let here = servers.iter().find(|(host, _)| is_of_this_machine(host)).map(|(host, port)| host_text(host, *port));
         let own = self.options.agents.iter().filter(|agent| agent.contender.as_deref().is_none_or(|of| of == by));
-        let elsewhere = own.map(|agent| &agent.address).find(|address| !is_here(&host(address)));
-        match (server.iter().find(|address| is_here(&host(address))), elsewhere) {
+        let elsewhere = own.map(|agent| &agent.address).find(|address| !is_of_this_machine(&host(address)));
+        match (here, elsewhere) {
             (Some(server), Some(agent)) => {
                 let message = format!(
                     "contender `{contender}` is at {server}, an address of this machine alone, and agent {agent} is elsewhere"

@@ -18,11 +18,17 @@ pub(crate) enum Plugin {
     CachingSha2,
     /// `client_ed25519` of MariaDB.
     Ed25519,
+    /// `unix_socket` of MariaDB: the operating system says who is at the other end of a socket in the file system.
+    UnixSocket,
+    /// `auth_socket`, MySQL's name for it.
+    AuthSocket,
 }
 
 impl Plugin {
     pub(crate) fn named(name: &[u8]) -> Option<Self> {
-        [Self::Native, Self::CachingSha2, Self::Ed25519].into_iter().find(|plugin| plugin.name() == name)
+        [Self::Native, Self::CachingSha2, Self::Ed25519, Self::UnixSocket, Self::AuthSocket]
+            .into_iter()
+            .find(|plugin| plugin.name() == name)
     }
 
     pub(crate) fn name(self) -> &'static [u8] {
@@ -30,6 +36,8 @@ impl Plugin {
             Self::Native => b"mysql_native_password",
             Self::CachingSha2 => b"caching_sha2_password",
             Self::Ed25519 => b"client_ed25519",
+            Self::UnixSocket => b"unix_socket",
+            Self::AuthSocket => b"auth_socket",
         }
     }
 
@@ -38,6 +46,7 @@ impl Plugin {
         match self {
             Self::Native | Self::CachingSha2 => 20,
             Self::Ed25519 => 32,
+            Self::UnixSocket | Self::AuthSocket => 0,
         }
     }
 
@@ -48,6 +57,7 @@ impl Plugin {
             Self::Native => native(password, challenge),
             Self::CachingSha2 => caching_sha2(password, challenge),
             Self::Ed25519 => ed25519(password, challenge),
+            Self::UnixSocket | Self::AuthSocket => Vec::new(),
         }
     }
 }

@@ -13,7 +13,7 @@ use rustls::pki_types::ServerName;
 use crate::Settings;
 use crate::wire::call::{Call, Stage};
 use crate::wire::streams::Streams;
-use perbuck_database::server::host_text;
+use perbuck_database::endpoint::host_text;
 use perbuck_net::buffer::Buffer;
 use perbuck_net::stream::{Socket, SocketFault};
 use perbuck_net::watchdog::LONG_READ_TIMEOUT;

@@ -56,8 +56,8 @@ fn the_banner_says_what_is_about_to_run() {
         "--forced-shutdown=5",
         "--warmup-time=3",
     ];
-    assert_eq!(banner(&settings(&words)), include_str!("tests/banner.txt"));
-    let plain = banner(&Settings { seed: 5, ..settings(&[]) });
+    assert_eq!(banner(&settings(&words), true), include_str!("tests/banner.txt"));
+    let plain = banner(&Settings { seed: 5, ..settings(&[]) }, true);
     assert!(plain.ends_with("(seed 5)\n\n\nInitializing worker threads...\n\n"), "{plain}");
 }
 
