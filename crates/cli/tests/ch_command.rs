@@ -80,11 +80,26 @@ fn a_script_of_go_tpc_works_on_mariadb() {
     assert_eq!(maria.sql("SHOW TABLES"), "");
 }
 
+/// Query streams without transactions.
+fn queries_alone(side: &Side) {
+    let alone = side.good(&["run", "--warehouses=1", "-T0", "-t2", "--queries=q6", "--time=2s"]);
+    let last = alone.out.split_once("\nFinished: 0 OLTP workers, 2 OLAP workers\n").unwrap_or_else(|| panic!("{alone:#?}")).1;
+    assert!(last.starts_with("tpmC: 0.0, tpmTotal: 0.0, efficiency: 0.0%\n[Summary] Q6     - Count: "), "{last}");
+    assert!(alone.out.contains(" queries an hour of 2 query streams\n") && !alone.out.contains("lag"), "{alone:#?}");
+    let record = side.desk.records("results/ch").into_iter().find(|r| r.workload.parameters["transactions"] == "false").unwrap();
+    assert_eq!((record.workload.metric.metric().name.as_ref(), record.load.connections), ("ch_queries", 2));
+    let ended = side.good(&["run", "--warehouses=1", "-T0", "-t2", "--queries=q6", "--count=5", "--output=json", "--no-record"]);
+    let json: serde_json::Value = serde_json::from_str(&ended.out).unwrap();
+    assert_eq!((json["threads"].as_u64(), json["query_streams"].as_u64()), (Some(0), Some(2)));
+    assert_eq!((json["summary_queries"][0]["Count"].as_u64(), json["lag_ms"].is_null()), (Some(5), true));
+}
+
 /// Tables of go-tpc, a part of the tables of TPC-C, transactions without queries, and JSON.
 fn others_and_alone(side: &Side, maria: &Maria) {
     let alone = side.good(&["run", "--warehouses=1", "-t0", "--time=1s", "--no-record", "--ap-host=nowhere"]);
     assert!(alone.out.contains("\nFinished: 1 OLTP workers, 0 OLAP workers\n"), "{alone:#?}");
     assert!(!alone.out.contains("QphH") && !alone.out.contains("Queries of"), "{alone:#?}");
+    queries_alone(side);
     let words =
         ["run", "--warehouses=1", "-t2", "--queries=q6", "--time=2s", "--output=json", "--no-record", "--weight=0,0,0,0,100"];
     let json: serde_json::Value = serde_json::from_str(&side.good(&words).out).unwrap();
@@ -150,7 +165,7 @@ fn wrong_words_are_named_with_the_way_out_and_nothing_is_done() {
     for (words, code, parts) in [
         (&["run", "--queries=q23"][..], 2, &["--queries holds \"q23\"", "q1,q6"][..]),
         (&["run", "--warehouses=20001"], 2, &["--warehouses is 20001", "give 20000 at most"]),
-        (&["run", "-T0"], 2, &["\"0\" for \"-T, --threads\" flag"]),
+        (&["run", "-T0", "-t0"], 2, &["\"0\" for \"-T, --threads\" flag"]),
         (&["run", "--weight=50,50"], 2, &["not five shares that add up to 100"]),
         (&["run", "--use-explain"], 2, &["--use-explain: perbuck ch keeps no plans", "EXPLAIN ANALYZE"]),
         (&["run", "--use-plan-replayer"], 2, &["--use-plan-replayer: ", "PLAN REPLAYER DUMP"]),

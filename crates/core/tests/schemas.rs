@@ -346,13 +346,9 @@ fn the_schema_of_run_records_is_published() {
 }
 
 #[test]
-fn the_schema_of_comparisons_is_published() {
+fn the_schemas_of_comparisons_and_audits_are_published() {
     assert_published::<Comparison>("comparison.schema.json");
     assert_published::<Regression>("regression.schema.json");
-}
-
-#[test]
-fn the_schema_of_audits_is_published() {
     assert_published::<Audit>("audit.schema.json");
 }
 

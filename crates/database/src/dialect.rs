@@ -338,6 +338,11 @@ pub trait Dialect: Debug + Send + Sync {
         20_000_000
     }
 
+    /// How many times as large as others the parts of data are that it loads, where they can be cut at any row. A transaction ends with its part.
+    fn part_factor(&self) -> u32 {
+        1
+    }
+
     /// How it reads CSV files, where it does.
     fn csv(&self) -> Option<CsvWords> {
         None

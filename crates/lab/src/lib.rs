@@ -51,7 +51,7 @@ pub mod process;
 pub mod progress;
 pub mod registry;
 pub mod replay;
-mod replica;
+pub mod replica;
 pub mod report;
 mod rest;
 pub mod results;

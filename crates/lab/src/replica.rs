@@ -5,6 +5,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use perbuck_load::driver::SessionId;
 use perbuck_load::error::{Cause, DriverError, ErrorClass};
+use perbuck_load::query::Query;
 use perbuck_load::stop::StopToken;
 
 use crate::error::LabError;
@@ -22,21 +23,37 @@ const POLL: Duration = Duration::from_millis(50);
 /// For how long nothing is said of it.
 const QUIET: Duration = Duration::from_secs(2);
 
-/// Commits a row that was never there, and waits until the host of queries shows it. Changes are applied in their order, so it then has all
-/// data. Nothing is done where queries go to the servers of the load.
-///
-/// # Errors
-/// A server's answer, that the row does not arrive in time, or that the user stopped it.
+/// A change of a row that is committed where the load works, and looked for where queries are asked.
+#[derive(Debug, Clone)]
+pub struct Mark {
+    /// Commits it.
+    pub write: Query,
+    /// Answers with one row, whose last cell is what was written.
+    pub look: Query,
+    /// What was written, as text. The row has never held it.
+    pub written: String,
+}
+
+/// Waits with a row of the lease's table: see [`wait`].
 pub(crate) fn caught_up(stage: &Stage, stop: &StopToken, progress: &mut dyn Progress) -> Result<(), LabError> {
     if !stage.server.has_query_host() {
         return Ok(());
     }
+    let written = written();
+    let write = stage.dialect.upsert(TABLE, ["name", "beat", "holder"], [NAME, &written, ""]);
+    let look = stage.dialect.row_of(TABLE, ["name", "beat"], ("name", NAME));
+    wait(stage, &Mark { write, look, written }, stop, progress)
+}
+
+/// Commits a mark, and waits until the host of queries shows it. Changes are applied in their order, so it then has all data.
+///
+/// # Errors
+/// A server's answer, that the row does not arrive in time, or that the user stopped it.
+pub fn wait(stage: &Stage, mark: &Mark, stop: &StopToken, progress: &mut dyn Progress) -> Result<(), LabError> {
     let (title, began) = (&stage.title, Instant::now());
     let limit = stage.wait_ready.filter(|limit| !limit.is_zero()).unwrap_or(LIMIT);
-    let mark = mark();
-    let write = stage.dialect.upsert(TABLE, ["name", "beat", "holder"], [NAME, &mark, ""]);
-    stage.server.query("marking the data for the host of queries", &write)?;
-    while !shows(stage, &mark).map_err(|e| LabError::target(title, &e))? {
+    stage.server.query("marking the data for the host of queries", &mark.write)?;
+    while !shows(stage, mark).map_err(|e| LabError::target(title, &e))? {
         let waited = began.elapsed();
         if waited >= limit {
             let message = format!("{title}: after {} the host of queries does not show what was committed", clock_text(limit));
@@ -53,15 +70,14 @@ pub(crate) fn caught_up(stage: &Stage, stop: &StopToken, progress: &mut dyn Prog
 }
 
 /// A text that no row has held.
-fn mark() -> String {
+fn written() -> String {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     format!("{} {}", std::process::id(), now.as_nanos())
 }
 
-fn shows(stage: &Stage, mark: &str) -> Result<bool, DriverError> {
-    let look = stage.dialect.row_of(TABLE, ["name", "beat"], ("name", NAME));
-    match stage.server.row((SessionId::Query(0), DOING), &look, None) {
-        Ok((_, cells)) => Ok(cells.get(1).is_some_and(|seen| seen == mark)),
+fn shows(stage: &Stage, mark: &Mark) -> Result<bool, DriverError> {
+    match stage.server.row((SessionId::Query(0), DOING), &mark.look, None) {
+        Ok((_, cells)) => Ok(cells.last() == Some(&mark.written)),
         // It has not made the table yet, or ends queries for changes that it applies.
         Err(error) if error.cause == Some(Cause::NoTable) || error.class == ErrorClass::Retry => Ok(false),
         Err(error) => Err(error),

@@ -314,7 +314,8 @@ pub trait Session: 'static {
     /// a transaction they belong to it, and it must be rolled back after an error; else they are one, and an error keeps none.
     fn insert_rows(&mut self, table: &BulkTable, cells: &Params) -> impl Future<Output = Result<u64, DriverError>>;
 
-    /// The same by the fastest way that the target offers: what the loader does.
+    /// The same by the fastest way that the target offers: what the loader does. A target may refuse the rows of a transaction only at its next
+    /// statement or its commit, which then fails.
     fn load_rows(&mut self, table: &BulkTable, cells: &Params) -> impl Future<Output = Result<u64, DriverError>> {
         self.insert_rows(table, cells)
     }

@@ -2,9 +2,8 @@
 
 use perbuck_load::values::Rows;
 
+use crate::calendar::{MICROS_PER_DAY, civil};
 use crate::ffi::{Answer, Cell};
-
-const MICROS_PER_DAY: i64 = 86_400_000_000;
 
 /// Moves all rows of an answer into the buffer, or only counts them where it keeps none.
 ///
@@ -71,20 +70,6 @@ fn date(days: i32) -> String {
     }
     let (year, month, day) = civil(days.into());
     if year > 0 { format!("{year:04}-{month:02}-{day:02}") } else { format!("{:04}-{month:02}-{day:02} (BC)", 1 - year) }
-}
-
-/// Year, month and day of the Gregorian calendar, from the days since 1970-01-01: days are counted from 1 March of the year 0, so that a
-/// leap day is the last of its year, in eras of 400 years.
-fn civil(days: i64) -> (i64, i64, i64) {
-    const ERA_DAYS: i64 = 146_097;
-    let from_march = days + 719_468;
-    let (era, day) = (from_march.div_euclid(ERA_DAYS), from_march.rem_euclid(ERA_DAYS));
-    let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;
-    let day_of_year = day - (365 * year + year / 4 - year / 100);
-    let month = (5 * day_of_year + 2) / 153;
-    let day_of_month = day_of_year - (153 * month + 2) / 5 + 1;
-    let month = if month < 10 { month + 3 } else { month - 9 };
-    (era * 400 + year + i64::from(month <= 2), month, day_of_month)
 }
 
 /// Digits after the second only where there are some.

@@ -3,7 +3,7 @@
 //! A file stays open between sessions, so that its blocks stay in memory from a load or a warm-up to a trial. It is closed when its
 //! driver goes, and when another file is opened while it has no session: two contenders do not share the memory of the machine.
 
-use std::ffi::CString;
+use std::ffi::{CStr, CString};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -12,7 +12,7 @@ use perbuck_load::error::{DriverError, ErrorClass};
 
 use crate::dialect::NUMBERS;
 use crate::errors::driver_error;
-use crate::ffi::{Connection, Database, Library};
+use crate::ffi::{Cell, Connection, Database, Library};
 use crate::target::DuckdbTarget;
 
 /// What DuckDB would do without being asked: load code over the network. A file of another program is then simply no database.
@@ -24,6 +24,10 @@ struct Entry {
     settings: Vec<(&'static str, String)>,
     database: Arc<Database>,
     sessions: usize,
+    /// Of these sessions, those that load rows.
+    loading: usize,
+    /// Threads of DuckDB that were there before several sessions loaded.
+    threads: i64,
 }
 
 /// Held while a file is opened and while one is closed: to open a file that is being closed would open it twice, and locks of
@@ -39,7 +43,51 @@ fn open_files() -> MutexGuard<'static, Vec<Entry>> {
 pub(crate) struct Shared {
     /// Goes before the session is counted off.
     pub(crate) connection: Rc<Connection>,
-    _session: Counted,
+    session: Counted,
+    loads: bool,
+}
+
+impl Shared {
+    /// Says that this session loads rows from now on. While several do, DuckDB has no threads of its own: these would take tasks of an INSERT
+    /// over, and its session asks without a pause whether they are done, which costs as much processor time as the load.
+    pub(crate) fn begin_load(&mut self) -> Result<(), String> {
+        if self.loads {
+            return Ok(());
+        }
+        let mut open = open_files();
+        let Some(entry) = open.iter_mut().find(|entry| entry.file == self.session.0) else { return Ok(()) };
+        if entry.loading == 1 {
+            entry.threads = number(&self.connection, c"SELECT current_setting('threads')")?;
+            self.connection.query(c"SET threads = 1")?;
+        }
+        entry.loading += 1;
+        self.loads = true;
+        Ok(())
+    }
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        let mut open = open_files();
+        let Some(entry) = open.iter_mut().find(|entry| self.loads && entry.file == self.session.0) else { return };
+        entry.loading -= 1;
+        if entry.loading == 1
+            && let Ok(sql) = CString::new(format!("SET threads = {}", entry.threads))
+        {
+            // It was the number of threads before, so DuckDB takes it.
+            let _ = self.connection.query(&sql);
+        }
+    }
+}
+
+/// The one number of an answer.
+fn number(connection: &Rc<Connection>, sql: &CStr) -> Result<i64, String> {
+    let mut answer = connection.query(sql)?;
+    let cell = answer.next_chunk().and_then(|chunk| match chunk.column(0)?.cell(0) {
+        Cell::Int(number) => Some(number),
+        _ => None,
+    });
+    cell.ok_or_else(|| format!("Invalid Input Error: {} has no number", sql.to_string_lossy()))
 }
 
 #[derive(Debug)]
@@ -69,7 +117,7 @@ pub(crate) fn connect(library: &'static Library, target: &DuckdbTarget) -> Resul
         }
         None => {
             let database = open_file(library, &file, &settings).map_err(failed)?;
-            open.push(Entry { file: file.clone(), settings, database: Arc::new(database), sessions: 0 });
+            open.push(Entry { file: file.clone(), settings, database: Arc::new(database), sessions: 0, loading: 0, threads: 1 });
             open.len() - 1
         }
     };
@@ -80,7 +128,7 @@ pub(crate) fn connect(library: &'static Library, target: &DuckdbTarget) -> Resul
         connection.query(NUMBERS).map_err(failed)?;
     }
     entry.sessions += 1;
-    Ok(Shared { connection, _session: Counted(file) })
+    Ok(Shared { connection, session: Counted(file), loads: false })
 }
 
 /// Closes the file of a target where it has no session; whether it is closed.

@@ -107,6 +107,12 @@ impl Dialect for DuckdbDialect {
         40_000_000
     }
 
+    /// A transaction that brings a whole row group, of 122,880 rows, writes it to the file at once. Fewer rows go into the log, and are
+    /// written again at the next checkpoint.
+    fn part_factor(&self) -> u32 {
+        13
+    }
+
     fn plans(&self) -> Option<&'static PlanWords> {
         Some(&PLANS)
     }

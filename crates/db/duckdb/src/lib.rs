@@ -10,6 +10,7 @@
 //! - A statement is planned when it is prepared, and again where a parameter is of another type than it was planned for.
 //! - Rows are loaded by the appender, in batches of columns.
 
+mod calendar;
 mod cells;
 mod database;
 mod dialect;
@@ -126,9 +127,9 @@ impl Driver for DuckdbDriver {
         1
     }
 
-    /// A commit writes what it holds as segments of columns; small ones cost as much again to merge.
+    /// Larger than a part of the data of TPC-H, so that each has a transaction: see `part_factor` of its dialect.
     fn load_transaction_bytes(&self) -> usize {
-        64 * 1024 * 1024
+        256 * 1024 * 1024
     }
 
     async fn connect(&self, _id: SessionId) -> Result<DuckdbSession, DriverError> {

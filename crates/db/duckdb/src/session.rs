@@ -17,7 +17,8 @@ use crate::database::Shared;
 use crate::dialect::LIMIT;
 use crate::errors::driver_error;
 use crate::ffi::{Answer, Bind, Connection, Kind, Outcome, Statement};
-use crate::{insert, load};
+use crate::insert;
+use crate::load::Loads;
 
 /// One connection. Its calls block the thread.
 #[derive(Debug)]
@@ -29,13 +30,16 @@ pub struct DuckdbSession {
     open: bool,
     /// The limit of a statement, where the session has set one.
     limit: Option<Duration>,
+    /// What the open transaction has appended to tables. Any other statement writes it first.
+    loads: Loads,
     path: Arc<Path>,
     shared: Shared,
 }
 
 impl DuckdbSession {
     pub(crate) fn new(shared: Shared, path: Arc<Path>) -> Self {
-        Self { prepared: Vec::new(), catalogue: Arc::default(), open: false, limit: None, path, shared }
+        let (prepared, catalogue, loads) = (Vec::new(), Arc::default(), Loads::default());
+        Self { prepared, catalogue, open: false, limit: None, loads, path, shared }
     }
 
     fn error(&self, message: &str) -> DriverError {
@@ -63,6 +67,10 @@ impl DuckdbSession {
             self.prepared[index] = Some(made);
         }
         self.prepared[index].as_ref().ok_or_else(|| DriverError::client(ErrorClass::Fatal, "statement", "it was not prepared"))
+    }
+
+    fn finish_loads(&mut self) -> Result<(), DriverError> {
+        self.loads.finish().map_err(|message| self.error(&message))
     }
 
     /// Does `work` on the connection: within the open transaction, else within one of its own, of which an error keeps nothing.
@@ -97,6 +105,7 @@ impl Session for DuckdbSession {
     async fn execute(&mut self, id: StatementId, params: &Params, rows: &mut Rows) -> Result<Effect, DriverError> {
         let keep = self.catalogue.brief(id).keep_rows;
         rows.start(keep);
+        self.finish_loads()?;
         let (path, limit, connection) = (Arc::clone(&self.path), self.limit, Rc::clone(&self.shared.connection));
         let statement = self.statement(id)?;
         if statement.parameters().len() != params.len() {
@@ -119,7 +128,8 @@ impl Session for DuckdbSession {
     }
 
     async fn commit(&mut self) -> Result<(), DriverError> {
-        // One that fails ends the transaction, too.
+        // Rows that DuckDB refuses leave the transaction open, to be rolled back; a COMMIT that fails ends it.
+        self.finish_loads()?;
         self.open = false;
         self.control(c"COMMIT")
     }
@@ -128,12 +138,14 @@ impl Session for DuckdbSession {
         if !std::mem::take(&mut self.open) {
             return Ok(false);
         }
+        self.loads.discard();
         self.control(c"ROLLBACK").map(|()| true)
     }
 
     async fn query(&mut self, sql: &str, rows: &mut Rows) -> Result<Effect, DriverError> {
         watch::asks(self.path.display(), sql);
         rows.start(true);
+        self.finish_loads()?;
         let (text, connection) = (self.text(sql)?, &self.shared.connection);
         let answer = connection.within(self.limit, || connection.query(&text));
         let effect = finish(answer, rows).map_err(|message| self.error(&message))?;
@@ -145,12 +157,22 @@ impl Session for DuckdbSession {
 
     async fn insert_rows(&mut self, table: &BulkTable, cells: &Params) -> Result<u64, DriverError> {
         check_shape(table, cells)?;
+        self.finish_loads()?;
         self.in_transaction(|connection| insert::insert(connection, table, cells))
     }
 
     async fn load_rows(&mut self, table: &BulkTable, cells: &Params) -> Result<u64, DriverError> {
         check_shape(table, cells)?;
-        self.in_transaction(|connection| load::load(connection, table, cells))
+        self.shared.begin_load().map_err(|message| self.error(&message))?;
+        if self.open {
+            let appended = self.loads.append(&self.shared.connection, table, cells);
+            return appended.map_err(|message| self.error(&message));
+        }
+        self.in_transaction(|connection| {
+            let mut loads = Loads::default();
+            let rows = loads.append(connection, table, cells)?;
+            loads.finish().map(|()| rows)
+        })
     }
 
     async fn close(self) {}

@@ -14,6 +14,7 @@ use tempfile::TempDir;
 use crate::{DuckdbDialect, DuckdbDriver, DuckdbSession, DuckdbTarget, VARIABLE};
 
 mod files;
+mod loads;
 
 /// A folder that goes with the test.
 #[derive(Debug)]

@@ -135,6 +135,7 @@ fn measure(run: &Run<'_>, options: &Options, settings: &Settings) -> Result<(), 
     run.reach(&stage, &stop)?;
     tables::are_ready(&stage, options)?;
     run.note_use(&stage)?;
+    tables::have_all_rows(&stage, &stop)?;
     // The tables of TPC-C may be those of `kind = "tpcc"`.
     notes::used(&stage, tpcc::COMMAND.word, &format!("perbuck {}", COMMAND.word))?;
     let mut lines = Lines::new(settings, options);
@@ -154,6 +155,7 @@ mod tests {
             &["run"][..],
             &["run", "--time=1500ms", "--warmup=250ms", "-T8", "-t2", "--max-procs=2", "--parts=2"],
             &["run", "--count=7", "--compat=go-tpc", "--isolation=4", "--ignore-error", "--queries=q22,q1", "-t0"],
+            &["run", "-T0", "-t2", "--queries=q6"],
             &["run", "--weight=45,43,4,4,4", "--conn-params=a='x'&b=1", "--ap-conn-params=c=2", "--time=1h"],
         ] {
             let given = golden::read(words).unwrap();

@@ -43,7 +43,10 @@ pub(super) fn workload(
     of_data(given, "hash", &mut put)?;
     if order == Order::Run {
         of_run(given, settings.tpcc.go_tpc, &sessions.of_transactions, &mut put)?;
-        put("query_streams", Scalar::Int(i64::from(settings.streams)));
+        match settings.tpcc.terminals {
+            0 => put("transactions", Scalar::Bool(false)),
+            _ => put("query_streams", Scalar::Int(i64::from(settings.streams))),
+        }
         put("queries", Scalar::Text(words::queries(given)?));
         put("limit", Scalar::Int(words::LIMIT_S));
         if !sessions.of_queries.is_empty() {
@@ -86,6 +89,8 @@ mod tests {
         let all = read(&words).unwrap();
         assert_eq!((all.query_streams, all.queries, all.tpcc.go_tpc), (4, vec![6, 1], true));
         assert_eq!((all.tpcc.weights, all.tpcc.isolation), (Some([50, 38, 4, 4, 4]), Some(Isolation::ReadCommitted)));
+        let alone = read(&["run", "-T0", "-t2", "--weight=50,38,4,4,4"]).unwrap();
+        assert_eq!((alone.transactions, alone.tpcc.weights), (false, Some([50, 38, 4, 4, 4])));
         let given = golden::read(&["prepare", "--warehouses=4", "--parts=2"]).unwrap();
         let [tpcc, own] = data_sets(&given, &read(&["prepare", "--warehouses=4", "--parts=2"]).unwrap()).unwrap();
         assert_eq!((tpcc.plan.parameters()["partitions"].as_str(), tpcc.plan.kind.name, own.plan.kind.name), ("2", "tpcc", "ch"));

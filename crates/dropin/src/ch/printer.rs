@@ -38,7 +38,7 @@ impl<'a> Lines<'a> {
             qphh: lines::qphh(rows),
             queries_per_hour: ended.record.metric(&QUERIES_PER_HOUR),
             lag_ms: report::lag_ms(&ended.record).map_err(defect)?,
-            other_than_go_tpc: &report::NOTES,
+            other_than_go_tpc: report::notes(self.settings.tpcc.terminals),
         })
     }
 }
@@ -68,15 +68,16 @@ impl Printer for Lines<'_> {
         let reached = self.transactions.reached(ended)?;
         let rows = lines::rows(Measured::of(ended, is_query).map_err(defect)?.times());
         let Settings { tpcc, streams, .. } = self.settings;
+        let terminals = tpcc.terminals;
         if tpcc.output == Style::Json {
             return out.print(&self.json(ended, &reached, &rows, record)?);
         }
         if *streams > 0 {
             let lag_ms = report::lag_ms(&ended.record).map_err(defect)?;
-            out.print(&report::text(&ended.record, *streams, lag_ms))?;
+            out.print(&report::text(&ended.record, (terminals, *streams), lag_ms))?;
         }
         out.print(&self.transactions.report(&ended.record, &reached))?;
-        out.print(&format!("Finished: {} OLTP workers, {streams} OLAP workers\n", tpcc.load.connections))?;
+        out.print(&format!("Finished: {terminals} OLTP workers, {streams} OLAP workers\n"))?;
         out.print(&self.transactions.summary(&reached))?;
         out.print(&lines::block(Span::Summary, &rows, tpcc.output))?;
         out.print(&lines::qphh(&rows).map_or_else(String::new, |qphh| format!("QphH: {qphh:.1}\n")))

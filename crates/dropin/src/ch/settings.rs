@@ -30,8 +30,9 @@ const STREAMS: u32 = 1_024;
 /// A command line with everything about it checked, but for the database and the workload.
 #[derive(Debug, Clone)]
 pub(super) struct Settings {
+    /// The connections of its load are the query streams where there are no terminals.
     pub(super) tpcc: tpcc::settings::Settings,
-    /// Query streams beside the transactions.
+    /// Query streams.
     pub(super) streams: u32,
     /// Whether the command line says how many warehouses there are.
     pub(super) warehouses: bool,
@@ -43,10 +44,15 @@ pub(super) struct Settings {
 
 impl Settings {
     pub(super) fn read(given: &Given) -> Result<Self, Refused> {
-        let tpcc = tpcc::settings::Settings::of(given, words::output(given)?)?;
+        let streams = given.count("acThreads", 0, STREAMS)?;
+        let mut tpcc = tpcc::settings::Settings::of(given, words::output(given)?, u32::from(streams == 0))?;
+        tpcc.records = words::records(given, super::COMMAND.word);
+        if tpcc.terminals == 0 {
+            tpcc.load.connections = streams;
+        }
         Ok(Self {
-            tpcc: tpcc::settings::Settings { records: words::records(given, super::COMMAND.word), ..tpcc },
-            streams: given.count("acThreads", 0, STREAMS)?,
+            tpcc,
+            streams,
             warehouses: given.has("warehouses"),
             analyze: given.switch("analyze"),
             replicas: words::replicas(given)?,
@@ -69,7 +75,8 @@ mod tests {
     #[test]
     fn defaults_are_those_of_go_tpc() {
         let s = read(&["run"]).unwrap();
-        assert_eq!((s.tpcc.load.connections, s.streams, s.tpcc.load.window_ns, s.tpcc.load.events), (1, 1, None, None));
+        assert_eq!((s.tpcc.terminals, s.tpcc.load.connections, s.streams), (1, 1, 1));
+        assert_eq!((s.tpcc.load.window_ns, s.tpcc.load.events), (None, None));
         assert_eq!((s.tpcc.interval_s, s.tpcc.ignore_error, s.tpcc.output, s.tpcc.go_tpc), (10, false, Style::Plain, false));
         assert_eq!((s.warehouses, s.analyze, s.replicas), (false, false, None));
         assert!(!s.tpcc.summary && s.tpcc.records.folder.unwrap().ends_with("perbuck/ch"));
@@ -82,6 +89,8 @@ mod tests {
         assert_eq!((s.tpcc.load.window_ns, s.tpcc.output), (Some(3_600 * SECOND_NS), Style::Json));
         let s = read(&["prepare", "--analyze", "--tiflash-replica", "2", "--dropdata"]).unwrap();
         assert_eq!((s.analyze, s.replicas, s.tpcc.drop_data), (true, Some(2), true));
+        let s = read(&["run", "-T0", "-t3"]).unwrap();
+        assert_eq!((s.tpcc.terminals, s.streams, s.tpcc.load.connections), (0, 3, 3));
         assert!(read(&["run", "-t0", "--use-explain=false", "--use-plan-replayer=false", "--conn-refresh-interval=0s"]).is_ok());
     }
 
@@ -89,7 +98,7 @@ mod tests {
     fn wrong_values_are_named_with_the_way_out() {
         let read_all = |words: &[&str]| given(words).and_then(|g| Order::of(&g).and_then(|_| Settings::read(&g)));
         let cases: &[(&[&str], &str)] = &[
-            (&["run", "--threads=0"], "invalid argument \"0\" for \"-T, --threads\" flag"),
+            (&["run", "--threads=0", "-t0"], "invalid argument \"0\" for \"-T, --threads\" flag"),
             (&["run", "-t1025"], "invalid argument \"1025\" for \"-t, --acThreads\" flag"),
             (&["run", "--output=xml"], "invalid argument \"xml\" for \"--output\" flag"),
             (&["prepare", "--output=data"], "invalid argument \"data\" for \"--output\" flag"),

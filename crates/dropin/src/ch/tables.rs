@@ -3,9 +3,9 @@
 use perbuck_console::print;
 use perbuck_lab::error::{ErrorKind, LabError};
 use perbuck_lab::stage::Stage;
-use perbuck_lab::tiflash;
+use perbuck_lab::{replica, tiflash};
 use perbuck_load::stop::StopToken;
-use perbuck_workloads::ch::Options;
+use perbuck_workloads::ch::{Options, read_marker, write_marker};
 
 use super::settings::Settings;
 use crate::agents::Said;
@@ -85,8 +85,19 @@ fn kept(tables: &Tables<'_>, options: &Options, settings: &Settings) -> Result<(
 /// Finds out whether a run has all its tables, those of the queries where there are query streams.
 pub(super) fn are_ready(stage: &Stage, options: &Options) -> Result<(), LabError> {
     has_warehouses(stage, &options.tpcc)?;
-    if options.query_streams > 0 {
+    if options.query_streams > 0 || !options.transactions {
         stage.server.number("looking for the tables of the queries", "SELECT COUNT(*) FROM ch_marker")?;
     }
     Ok(())
+}
+
+/// Waits until the server of the queries has what was committed where the transactions run, if it is another one.
+pub(super) fn have_all_rows(stage: &Stage, stop: &StopToken) -> Result<(), LabError> {
+    if !stage.server.has_query_host() {
+        return Ok(());
+    }
+    let look = read_marker();
+    let number = stage.server.number("looking at the marker", &look)? + 1;
+    let mark = replica::Mark { write: write_marker(number).into(), look: look.into(), written: number.to_string() };
+    replica::wait(stage, &mark, stop, &mut Said)
 }

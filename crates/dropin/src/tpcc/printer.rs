@@ -56,7 +56,7 @@ impl<'a> Lines<'a> {
             perbuck: env!("CARGO_PKG_VERSION"),
             parameters: &run.workload.parameters,
             target: &run.target.address,
-            threads: self.settings.load.connections,
+            threads: self.settings.terminals,
             seed: self.settings.seed,
             warmup_s: run.load.warmup_ns as f64 / 1e9,
             measured_s: run.measured.window_ns as f64 / 1e9,

@@ -39,6 +39,8 @@ impl Order {
 pub(crate) struct Settings {
     /// Connections that load; `None` where the command line does not say how many.
     pub(crate) sessions: Option<u32>,
+    /// Connections that run transactions; in `ch` there may be none.
+    pub(crate) terminals: u32,
     pub(crate) load: Load,
     pub(crate) interval_s: u32,
     pub(crate) ignore_error: bool,
@@ -66,12 +68,12 @@ impl Settings {
     pub(super) fn read(given: &Given) -> Result<Self, Refused> {
         // The folder of an old command line says nothing of the output.
         let output = if files::old_folder(given)?.is_some() { Style::Plain } else { words::output(given)? };
-        Self::of(given, output)
+        Self::of(given, output, 1)
     }
 
-    /// Those of a command line whose numbers are laid out so. `ch` has the options of a run, too.
-    pub(crate) fn of(given: &Given, output: Style) -> Result<Self, Refused> {
-        let threads = given.count("threads", 1, 1_000_000)?;
+    /// Those of a command line whose numbers are laid out so, with so many terminals at least. `ch` has the options of a run, too.
+    pub(crate) fn of(given: &Given, output: Style, least: u32) -> Result<Self, Refused> {
+        let threads = given.count("threads", least, 1_000_000)?;
         let some = |number: u32| Some(number).filter(|n| *n > 0);
         let ignore_error = given.switch("ignore-error");
         let go_tpc = chosen(given.text("compat"), &[("", false), ("go-tpc", true)])
@@ -80,6 +82,7 @@ impl Settings {
         let seed = words::seed(given)?;
         Ok(Self {
             sessions: given.has("threads").then_some(threads).filter(|n| *n > 1),
+            terminals: threads,
             load: Load {
                 connections: threads,
                 rate: None,

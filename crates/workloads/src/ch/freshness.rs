@@ -62,7 +62,7 @@ impl Marker {
 
     /// Takes up the numbers where an earlier trial ended.
     pub(super) async fn start<S: Session>(&self, connection: &mut Connection<S>) -> Result<()> {
-        let number = seen(connection.ask(question()).await?)?;
+        let number = seen(connection.ask(read_marker()).await?)?;
         self.committed.store(number, Ordering::Release);
         Ok(())
     }
@@ -74,8 +74,7 @@ impl Marker {
 
     pub(super) async fn run<S: Session>(&self, connection: &mut Connection<S>) -> Result<()> {
         let number = self.committed.load(Ordering::Acquire) + 1;
-        let sql = format!("UPDATE {MARKER_TABLE} SET m_number = {number} WHERE m_id = 1");
-        connection.run(Verb::Update, &sql, self.limit).await?;
+        connection.run(Verb::Update, &write_marker(number), self.limit).await?;
         self.committed.store(number, Ordering::Release);
         Ok(())
     }
@@ -106,7 +105,7 @@ impl Reader {
         let wanted = self.committed.load(Ordering::Acquire);
         let looks = self.limit.as_millis() / LOOKS.as_millis();
         for _ in 0..looks {
-            if seen(connection.run(Verb::Select, &question(), self.limit).await?)? >= wanted {
+            if seen(connection.run(Verb::Select, &read_marker(), self.limit).await?)? >= wanted {
                 return Ok(());
             }
             rest(LOOKS).await;
@@ -116,7 +115,13 @@ impl Reader {
     }
 }
 
-fn question() -> String {
+/// Writes a number into the one row of the marker's table.
+pub fn write_marker(number: i64) -> String {
+    format!("UPDATE {MARKER_TABLE} SET m_number = {number} WHERE m_id = 1")
+}
+
+/// Asks for the number in that row.
+pub fn read_marker() -> String {
     format!("SELECT m_number FROM {MARKER_TABLE} WHERE m_id = 1")
 }
 

@@ -19,6 +19,7 @@ mod terminal;
 mod tests;
 
 pub use data::{ChData, ChPart, OwnPart};
+pub use freshness::{read_marker, write_marker};
 pub use kinds::{KINDS, LAG, is_query};
 pub use options::Options;
 pub use queries::all as queries;

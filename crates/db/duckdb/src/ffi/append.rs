@@ -171,13 +171,13 @@ impl Batch {
         }
     }
 
-    /// A number or the unscaled value of a decimal, in a column of the last row; it must be of a type of at most 64 bits.
+    /// A number, the unscaled value of a decimal, the days of a date or the microseconds of a timestamp, in a column of the last row; it must be of a type of at most 64 bits.
     pub(crate) fn put_number(&mut self, column: usize, value: i64) {
         match (self.columns[column].kind, self.columns[column].width) {
             (Kind::Int8, 1) => self.put(column, (value as i8).to_ne_bytes()),
             (Kind::Int16 | Kind::Decimal { .. }, 2) => self.put(column, (value as i16).to_ne_bytes()),
-            (Kind::Int32 | Kind::Decimal { .. }, 4) => self.put(column, (value as i32).to_ne_bytes()),
-            (Kind::Int64 | Kind::Decimal { .. }, 8) => self.put(column, value.to_ne_bytes()),
+            (Kind::Int32 | Kind::Date | Kind::Decimal { .. }, 4) => self.put(column, (value as i32).to_ne_bytes()),
+            (Kind::Int64 | Kind::Timestamp | Kind::Decimal { .. }, 8) => self.put(column, value.to_ne_bytes()),
             (kind, _) => panic!("{kind:?} takes no number"),
         }
     }

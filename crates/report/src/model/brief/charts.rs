@@ -15,6 +15,9 @@ const ROWS: usize = 10;
 const BARS: usize = 6;
 const WORKLOADS: usize = 4;
 
+/// The name of the rows over all workloads.
+const ALL: &str = "all workloads";
+
 /// Levels that a drawing has room for.
 const LEVELS: usize = 8;
 
@@ -33,7 +36,7 @@ fn work(all: &Context<'_>) -> Option<Figure> {
     let mut rows: Vec<Row<'_>> = Vec::new();
     for o in &c.overall {
         let priced = region.and_then(|r| o.price.iter().find(|p| p.region == r)).map(|p| &p.value_for_money);
-        rows.push(("all workloads".to_owned(), &o.contender, priced.unwrap_or(&o.throughput)));
+        rows.push((ALL.to_owned(), &o.contender, priced.unwrap_or(&o.throughput)));
     }
     let mut money = false;
     for w in &c.workloads {
@@ -48,7 +51,9 @@ fn work(all: &Context<'_>) -> Option<Figure> {
     let mut groups: Vec<(String, Vec<RatioRow>)> = Vec::new();
     for (workload, contender, j) in rows {
         let label = format!("{} {}", ratio(&j.ratio), ratio_interval(&j.ratio));
-        let (name, head) = if one { (workload, String::new()) } else { (all.label(contender), capital(&workload)) };
+        // The name of a workload stays as the study has it.
+        let head = if workload == ALL { capital(ALL) } else { workload.clone() };
+        let (name, head) = if one { (workload, String::new()) } else { (all.label(contender), head) };
         let row = RatioRow {
             name,
             value: j.ratio.value,

@@ -17,7 +17,7 @@ use crate::tpch::Scale;
 /// Where a batch ends: text and eight bytes for each cell. One order with its lines, or one part with its suppliers, may go beyond it.
 const BATCH_BYTES: usize = 256 * 1024;
 
-/// Rows of the leading table of a part of the data: about 1 to 6 MB of text in each.
+/// Rows of the leading table of a part of the data: about 1 to 6 MB of text in each. A dialect may want them larger.
 const SUPPLIERS_PER_PART: i64 = 10_000;
 const CUSTOMERS_PER_PART: i64 = 20_000;
 const PARTS_PER_PART: i64 = 5_000;
@@ -74,12 +74,24 @@ impl TpchData {
 
     /// The first part of the data of each kind after the two of `region` and `nation`, and the number of parts.
     fn slices(&self) -> [Slice; 4] {
-        let c = &self.counts;
+        let (c, factor) = (&self.counts, i64::from(self.dialect.part_factor()));
         [
-            Slice { rows: c.suppliers, per_part: SUPPLIERS_PER_PART, make: |_, row| Source::Suppliers(Suppliers::at(row)) },
-            Slice { rows: c.customers, per_part: CUSTOMERS_PER_PART, make: |_, row| Source::Customers(Customers::at(row)) },
-            Slice { rows: c.parts, per_part: PARTS_PER_PART, make: |counts, row| Source::Parts(Parts::at(counts, row)) },
-            Slice { rows: c.orders, per_part: ORDERS_PER_PART, make: |counts, row| Source::Orders(Orders::at(counts, row)) },
+            Slice {
+                rows: c.suppliers,
+                per_part: factor * SUPPLIERS_PER_PART,
+                make: |_, row| Source::Suppliers(Suppliers::at(row)),
+            },
+            Slice {
+                rows: c.customers,
+                per_part: factor * CUSTOMERS_PER_PART,
+                make: |_, row| Source::Customers(Customers::at(row)),
+            },
+            Slice { rows: c.parts, per_part: factor * PARTS_PER_PART, make: |counts, row| Source::Parts(Parts::at(counts, row)) },
+            Slice {
+                rows: c.orders,
+                per_part: factor * ORDERS_PER_PART,
+                make: |counts, row| Source::Orders(Orders::at(counts, row)),
+            },
         ]
     }
 }
