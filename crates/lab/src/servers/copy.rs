@@ -1,19 +1,26 @@
 //! A copy of the data of a private server, in its folder: saved and restored while the server is stopped.
+//!
+//! A restore writes only the bytes that differ from the copy. It reads all of them: times of files do not prove that a file is unchanged, since
+//! writes through mapped memory do not change them on each file system.
 
-use std::fs::{self, File};
-use std::io::{self, Read};
-use std::os::unix::fs::MetadataExt;
-use std::os::unix::fs::{lchown, symlink};
-use std::path::Path;
+mod ranges;
+
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::fs::{self, DirBuilder, File, Metadata};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt, lchown, symlink};
+use std::path::{Path, PathBuf};
 
 use nix::unistd::syncfs;
+use rustix::fs::ioctl_ficlone;
+
+use ranges::{Pair, copy_ranges};
 
 /// The folder of the copy; all other folders of a server are its data.
 const COPY: &str = "copy";
 /// The ending of files that never change, those of RocksDB: a second name of such a file is a copy of it.
 const IMMUTABLE: &str = "sst";
-/// Bytes between two looks whether perbuck is still there.
-const STEP: u64 = 64 * 1024 * 1024;
 
 /// Saves a copy of all data, in place of one that was saved before. Ends early, with `false`, where `goes` says so.
 pub(super) fn save(folder: &Path, goes: &dyn Fn() -> bool) -> io::Result<bool> {
@@ -21,81 +28,140 @@ pub(super) fn save(folder: &Path, goes: &dyn Fn() -> bool) -> io::Result<bool> {
     if copy.exists() {
         fs::remove_dir_all(&copy)?;
     }
-    fs::create_dir(&copy)?;
-    each(folder, goes, |name| tree(&folder.join(name), &copy.join(name), goes))
+    DirBuilder::new().mode(0o700).create(&copy)?;
+    each(folder, goes, |name| (folder.join(name), copy.join(name)))
 }
 
 /// Restores the data that were saved; likewise.
 pub(super) fn restore(folder: &Path, goes: &dyn Fn() -> bool) -> io::Result<bool> {
     let copy = folder.join(COPY);
-    each(&copy, goes, |name| {
-        let data = folder.join(name);
-        if data.exists() {
-            fs::remove_dir_all(&data)?;
-        }
-        tree(&copy.join(name), &data, goes)
-    })
+    each(&copy, goes, |name| (copy.join(name), folder.join(name)))
 }
 
-/// Does something for each folder of data, and waits until all of it is on disk: else it would be written during the next trial.
-fn each(of: &Path, goes: &dyn Fn() -> bool, mut copied: impl FnMut(&str) -> io::Result<bool>) -> io::Result<bool> {
+/// Makes each folder of data equal to another one, and waits until all of it is on disk: else it would be written during the next trial.
+fn each(of: &Path, goes: &dyn Fn() -> bool, folders: impl Fn(&OsString) -> (PathBuf, PathBuf)) -> io::Result<bool> {
+    let mut plan = Plan { pairs: Vec::new(), owners: Vec::new(), shares: true };
     for entry in fs::read_dir(of)? {
         let entry = entry?;
-        let name = entry.file_name().into_string().map_err(|_| io::Error::other("the name of a folder is no text"))?;
-        if entry.file_type()?.is_dir() && name != COPY && !(copied(&name)? && goes()) {
-            return Ok(false);
+        let name = entry.file_name();
+        if entry.file_type()?.is_dir() && name != COPY {
+            let (from, to) = folders(&name);
+            plan.tree(&from, &to)?;
         }
     }
+    if !copy_ranges(plan.pairs, goes)? {
+        return Ok(false);
+    }
+    plan.owners.iter().try_for_each(|(path, wanted)| own(path, wanted))?;
     syncfs(File::open(of)?)?;
     Ok(true)
 }
 
-/// Copies a file, or a folder with all that is in it, with owners and permissions.
-fn tree(from: &Path, to: &Path, goes: &dyn Fn() -> bool) -> io::Result<bool> {
-    let metadata = fs::symlink_metadata(from)?;
-    let kind = metadata.file_type();
-    if kind.is_dir() {
-        fs::create_dir(to)?;
-        for entry in fs::read_dir(from)? {
-            let name = entry?.file_name();
-            if !tree(&from.join(&name), &to.join(&name), goes)? {
-                return Ok(false);
-            }
-        }
-    } else if kind.is_symlink() {
-        symlink(fs::read_link(from)?, to)?;
-    } else if !kind.is_file() {
-        // Sockets and pipes belong to processes that have ended.
-        return Ok(true);
-    } else if from.extension().is_some_and(|ending| ending == IMMUTABLE) {
-        fs::hard_link(from, to)?;
-    } else if !file(from, to, goes)? {
-        return Ok(false);
-    }
-    lchown(to, Some(metadata.uid()), Some(metadata.gid()))?;
-    if !kind.is_symlink() {
-        fs::set_permissions(to, metadata.permissions())?;
-    }
-    Ok(true)
+/// What is left to do when all names are as they should be.
+struct Plan {
+    /// Files whose bytes may differ.
+    pairs: Vec<Pair>,
+    /// The files that get an owner and permissions, and that which has them.
+    owners: Vec<(PathBuf, Metadata)>,
+    /// Whether the file system shares the blocks of two files.
+    shares: bool,
 }
 
-/// The system shares the blocks of both files where the file system can (`copy_file_range`).
-fn file(from: &Path, to: &Path, goes: &dyn Fn() -> bool) -> io::Result<bool> {
-    let (source, mut target) = (File::open(from)?, File::create_new(to)?);
-    loop {
-        if io::copy(&mut (&source).take(STEP), &mut target)? < STEP {
-            return Ok(true);
+impl Plan {
+    /// Gives a file, or a folder with all that is in it, the names and the lengths of another one, and notes the rest.
+    fn tree(&mut self, from: &Path, to: &Path) -> io::Result<()> {
+        let (metadata, old) = (fs::symlink_metadata(from)?, found(to)?);
+        let kind = metadata.file_type();
+        let is_kept = old.as_ref().is_some_and(|old| is_kept((from, &metadata), old));
+        if old.is_some() && !is_kept {
+            remove(to)?;
         }
-        if !goes() {
-            return Ok(false);
+        if kind.is_dir() {
+            if !is_kept {
+                DirBuilder::new().mode(0o700).create(to)?;
+            }
+            self.entries(from, to)?;
+        } else if kind.is_symlink() {
+            symlink(fs::read_link(from)?, to)?;
+        } else if !kind.is_file() {
+            // Sockets and pipes belong to processes that have ended.
+            return Ok(());
+        } else if !is_immutable(from) {
+            self.file(from, to, metadata.len(), !is_kept)?;
+        } else if !is_kept {
+            fs::hard_link(from, to)?;
         }
+        self.owners.push((to.to_owned(), metadata));
+        Ok(())
     }
+
+    fn entries(&mut self, from: &Path, to: &Path) -> io::Result<()> {
+        let names = fs::read_dir(from)?.map(|entry| Ok(entry?.file_name())).collect::<io::Result<BTreeSet<_>>>()?;
+        for entry in fs::read_dir(to)? {
+            let name = entry?.file_name();
+            if !names.contains(&name) {
+                remove(&to.join(name))?;
+            }
+        }
+        names.iter().try_for_each(|name| self.tree(&from.join(name), &to.join(name)))
+    }
+
+    fn file(&mut self, from: &Path, to: &Path, bytes: u64, is_new: bool) -> io::Result<()> {
+        let target = File::options().write(true).create(true).truncate(false).mode(0o600).open(to)?;
+        if target.metadata()?.len() != bytes {
+            target.set_len(bytes)?;
+        }
+        self.shares = self.shares && ioctl_ficlone(&target, File::open(from)?).is_ok();
+        if !self.shares {
+            self.pairs.push(Pair { from: from.to_owned(), to: to.to_owned(), bytes, is_new });
+        }
+        Ok(())
+    }
+}
+
+/// Whether what is there can be made equal. A file that may not be written cannot, nor one with a second name: that may be one of the copy.
+fn is_kept((from, metadata): (&Path, &Metadata), old: &Metadata) -> bool {
+    let kind = metadata.file_type();
+    if kind != old.file_type() {
+        return false;
+    }
+    if kind.is_file() && is_immutable(from) {
+        return (metadata.dev(), metadata.ino()) == (old.dev(), old.ino());
+    }
+    kind.is_dir() || kind.is_file() && old.nlink() == 1 && old.mode() & 0o200 != 0
+}
+
+fn is_immutable(file: &Path) -> bool {
+    file.extension().is_some_and(|ending| ending == IMMUTABLE)
+}
+
+/// Gives a file the owner and the permissions of another one, unless it has them.
+fn own(to: &Path, wanted: &Metadata) -> io::Result<()> {
+    let has = fs::symlink_metadata(to)?;
+    if (has.uid(), has.gid()) != (wanted.uid(), wanted.gid()) {
+        lchown(to, Some(wanted.uid()), Some(wanted.gid()))?;
+    }
+    if !wanted.is_symlink() && has.permissions().mode() != wanted.permissions().mode() {
+        fs::set_permissions(to, wanted.permissions())?;
+    }
+    Ok(())
+}
+
+fn found(path: &Path) -> io::Result<Option<Metadata>> {
+    match fs::symlink_metadata(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        came => came.map(Some),
+    }
+}
+
+fn remove(path: &Path) -> io::Result<()> {
+    if fs::symlink_metadata(path)?.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) }
 }
 
 #[cfg(test)]
 mod tests {
     use std::cell::Cell;
-    use std::os::unix::fs::PermissionsExt;
+    use std::os::unix::fs::{FileExt, PermissionsExt};
 
     use super::*;
 
@@ -131,18 +197,66 @@ mod tests {
     }
 
     #[test]
+    fn only_what_differs_is_written_and_the_copy_is_never_changed() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        fs::create_dir(path("data")).unwrap();
+        // More than two ranges, and no whole number of pages.
+        let large: Vec<u8> = (0..40 * 1024 * 1024 + 5_u32).map(|n| (n / 4096 + n) as u8).collect();
+        fs::write(path("data/large"), &large).unwrap();
+        for name in ["same", "longer", "shorter", "linked", "read-only", "becomes-folder", "gone"] {
+            fs::write(path("data").join(name), name.repeat(1_000)).unwrap();
+        }
+        fs::set_permissions(path("data/read-only"), fs::Permissions::from_mode(0o400)).unwrap();
+        assert!(save(folder.path(), &|| true).unwrap());
+
+        let written = |name: &str| fs::metadata(path("data").join(name)).unwrap().modified().unwrap();
+        let same = written("same");
+        let open = |name: &str| File::options().write(true).open(path("data").join(name)).unwrap();
+        for at in [0, 16 * 1024 * 1024 - 1, 16 * 1024 * 1024, large.len() as u64 - 1] {
+            open("large").write_all_at(&[!large[at as usize]], at).unwrap();
+        }
+        open("longer").write_all_at(b"more", 1_000_000).unwrap();
+        open("shorter").set_len(3).unwrap();
+        // Written through such a name, the copy itself would change.
+        fs::remove_file(path("data/linked")).unwrap();
+        fs::hard_link(path("copy/data/linked"), path("data/linked")).unwrap();
+        fs::remove_file(path("data/becomes-folder")).unwrap();
+        fs::create_dir(path("data/becomes-folder")).unwrap();
+        fs::write(path("data/becomes-folder/file"), "x").unwrap();
+        fs::remove_file(path("data/gone")).unwrap();
+
+        assert!(restore(folder.path(), &|| true).unwrap());
+        for name in ["same", "longer", "shorter", "linked", "read-only", "becomes-folder", "gone"] {
+            assert_eq!(text(&path("data").join(name)), name.repeat(1_000));
+            assert_eq!(fs::metadata(path("data").join(name)).unwrap().nlink(), 1, "{name}");
+        }
+        assert!(fs::read(path("data/large")).unwrap() == large);
+        assert!(fs::read(path("copy/data/large")).unwrap() == large);
+        let shares = ioctl_ficlone(File::create(path("probe")).unwrap(), File::open(path("copy/data/same")).unwrap()).is_ok();
+        assert_eq!(written("same") != same, shares, "without shared blocks it was not written");
+        assert_eq!(fs::metadata(path("data/read-only")).unwrap().permissions().mode() & 0o777, 0o400);
+    }
+
+    #[test]
+    fn what_the_file_system_says_is_told() {
+        let folder = tempfile::tempdir().unwrap();
+        let gone = Pair { from: folder.path().join("none"), to: folder.path().join("neither"), bytes: 1, is_new: false };
+        assert_eq!(copy_ranges(vec![gone], &|| true).unwrap_err().kind(), io::ErrorKind::NotFound);
+        assert!(copy_ranges(Vec::new(), &|| true).unwrap());
+    }
+
+    #[test]
     fn it_ends_early_when_perbuck_has_gone() {
         let folder = tempfile::tempdir().unwrap();
-        for name in ["a", "b"] {
-            fs::create_dir(folder.path().join(name)).unwrap();
-            fs::write(folder.path().join(name).join("file"), name).unwrap();
-        }
+        fs::create_dir(folder.path().join("a")).unwrap();
+        fs::write(folder.path().join("a/file"), "a").unwrap();
         let asked = Cell::new(0);
         let gone = || {
             asked.set(asked.get() + 1);
             false
         };
         assert!(!save(folder.path(), &gone).unwrap());
-        assert_eq!((asked.get(), fs::read_dir(folder.path().join("copy")).unwrap().count()), (1, 1));
+        assert_eq!(asked.get(), 1);
     }
 }

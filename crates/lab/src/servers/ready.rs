@@ -21,7 +21,7 @@ use crate::stage::answer;
 
 /// Recovery and first starts are slow on slow disks; nothing of it is measured.
 const TIMEOUT: Duration = Duration::from_secs(120);
-const PAUSE: Duration = Duration::from_millis(100);
+const PAUSE: Duration = Duration::from_millis(10);
 
 /// Waits until its guard has started a server: its data are made first, which takes as long as it takes.
 pub(super) fn started(who: &str, instance: &mut Instance, stop: &StopToken) -> Result<Started, LabError> {

@@ -22,6 +22,8 @@ use crate::error::{ErrorKind, LabError};
 const READY_TIMEOUT: Duration = Duration::from_secs(120);
 /// How long a process may take to end: a server writes the changed pages of its memory.
 const STOP_TIMEOUT: Duration = Duration::from_secs(20 * 60);
+/// How often a process that was told to end is looked at: a restore waits for it.
+const LOOK: Duration = Duration::from_millis(5);
 /// How long the status port of a process may take to answer.
 const ASK_TIMEOUT: Duration = Duration::from_secs(1);
 
@@ -102,7 +104,7 @@ impl Running<'_> {
                     let _ = process.kill();
                     return Err(LabError::new(ErrorKind::Target, message, "look at its disk: it has pages to write"));
                 }
-                if matches!(self.gone.recv_timeout(POLL), Err(RecvTimeoutError::Disconnected)) {
+                if matches!(self.gone.recv_timeout(LOOK), Err(RecvTimeoutError::Disconnected)) {
                     // perbuck has gone, and the data with it.
                     let _ = process.kill();
                     thread::sleep(POLL);
