@@ -5,7 +5,7 @@ use mlua::{Function, Table, Value};
 use perbuck_core::units::Seed;
 
 use crate::draws::Draws;
-use crate::script::LuaScript;
+use crate::script::{Console, LuaScript};
 use crate::state::{State, words};
 
 /// The default of an option, whose type is that of its values.
@@ -45,18 +45,15 @@ pub struct Described {
     pub functions: Vec<String>,
 }
 
-/// What a script declares, found by running its text once, on no database.
+/// What a script declares, found by running its text once, on no database; what it prints then is not shown.
 ///
 /// # Errors
 /// What Lua says of it, with its file and line.
 pub fn describe(script: &LuaScript, driver: &str) -> Result<Described, String> {
     let draws = Draws::new(script.random.clone(), Seed(0), (0, 1));
-    let state = State::new(script, driver, None, draws)?;
-    of(&state)
-}
-
-pub(crate) fn of(state: &State) -> Result<Described, String> {
-    read(state).map_err(|e| words(&e))
+    let silent = LuaScript { console: Console::default(), ..script.clone() };
+    let state = State::new(&silent, driver, None, draws)?;
+    read(&state).map_err(|e| words(&e))
 }
 
 fn read(state: &State) -> mlua::Result<Described> {

@@ -63,11 +63,13 @@ impl Setting {
     }
 }
 
+type Sink = Arc<dyn Fn(&[u8]) + Send + Sync>;
+
 /// What scripts print by.
 #[derive(Clone)]
 pub struct Console {
-    print: Arc<dyn Fn(&[u8]) + Send + Sync>,
-    log: Arc<dyn Fn(&[u8]) + Send + Sync>,
+    print: Sink,
+    log: Sink,
 }
 
 impl Console {

@@ -205,6 +205,12 @@ impl State {
         self.host.get::<bool>("reads_rows").unwrap_or(true)
     }
 
+    /// Puts a cell, or NULL, at its column of the row that the script reads.
+    pub(crate) fn put_cell(&self, column: usize, cell: Option<&[u8]>) -> mlua::Result<()> {
+        let text = cell.map(|text| self.lua.create_string(text)).transpose()?;
+        self.row.raw_set(column + 1, text)
+    }
+
     /// Notes a failure of the database where the script finds it.
     pub(crate) fn tell(&self, error: &DriverError) -> mlua::Result<()> {
         let (number, state) = match error.code {

@@ -47,6 +47,8 @@ pub struct LuaTerminal {
     texts: Vec<String>,
     /// Text of the query that is sent.
     query: String,
+    /// Text of the cell that is read.
+    cell: Vec<u8>,
     /// The failure that the script was told of last.
     failure: Option<DriverError>,
     /// When the script is ended at the latest, by the monotonic clock.
@@ -78,6 +80,7 @@ impl LuaTerminal {
             prepared: Vec::new(),
             texts: Vec::new(),
             query: String::new(),
+            cell: Vec::new(),
             failure: None,
             until_ns: i64::MAX,
             over: false,
@@ -238,8 +241,9 @@ impl LuaTerminal {
                 let row = stack.number(2) as usize;
                 let rows = connection.rows();
                 for column in 0..rows.width() {
-                    let cell = if rows.is_null(row, column)? { None } else { Some(rows.display(row, column)?) };
-                    machine.state.row.raw_set(column + 1, cell).map_err(|e| script_failed(&words(&e)))?;
+                    self.cell.clear();
+                    let cell = rows.write(row, column, &mut self.cell)?.then_some(&*self.cell);
+                    machine.state.put_cell(column, cell).map_err(|e| script_failed(&words(&e)))?;
                 }
                 Ok([0, rows.width() as i64, 0])
             }

@@ -20,7 +20,7 @@ use perbuck_workloads::Plan;
 pub(super) use file::wanted;
 
 use super::log::Log;
-use super::parse::{self, Given};
+use super::parse;
 use super::printer::Lines;
 use super::settings::{Output, Settings};
 use super::subject::Subject;
@@ -49,8 +49,10 @@ pub(super) fn ordered(words: &[OsString], path: &Path, log: &mut Log) -> Result<
     log.notice(&text::header(settings.compat), out)?;
     settings::complete(&mut script, &given, &specs, &described, &settings)?;
     given.remarks.iter().for_each(|remark| say(&format!("perbuck: {remark}")));
-    let command = command(&given, &described)?;
+    let command = given.command.as_ref().map(|typed| command(typed, &described)).transpose()?;
     let main = MainState::new(&script, driver).map_err(|e| failed(&e))?;
+    // Without a command the text of the script itself is all that runs, as under sysbench.
+    let Some(command) = command else { return Ok(ExitCode::SUCCESS) };
     if command == "help" {
         if !main.call("help").map_err(|e| failed(&e))? {
             print(&settings::help(path, &specs))?;
@@ -86,34 +88,19 @@ fn failed(message: &str) -> Refused {
 }
 
 /// The command that is asked for, which the script must have.
-fn command<'a>(given: &'a Given, described: &Described) -> Result<&'a str, Refused> {
-    let own = || described.commands.iter().map(|(name, _)| name.as_str());
-    let all = || {
-        own()
-            .chain(described.functions.iter().map(String::as_str))
-            .chain(["run", "help"])
-            .filter(|n| !matches!(*n, "init" | "done"))
-    };
-    let list = || {
-        all()
-            .fold(Vec::new(), |mut list: Vec<&str>, name| {
-                if !list.contains(&name) {
-                    list.push(name);
-                }
-                list
-            })
-            .join(", ")
-    };
-    let Some(typed) = given.command.as_deref() else {
-        return Err(Refused::fatal(
-            format!("Command is required. Supported commands: {}", list()),
-            "perbuck sysbench [options] SCRIPT COMMAND",
-        ));
-    };
-    if all().any(|name| name == typed) {
+fn command<'a>(typed: &'a str, described: &Described) -> Result<&'a str, Refused> {
+    let own = described.commands.iter().map(|(name, _)| name.as_str());
+    let functions = described.functions.iter().map(String::as_str).filter(|name| !matches!(*name, "init" | "done"));
+    let mut all: Vec<&str> = Vec::new();
+    for name in own.chain(functions).chain(["run", "help"]) {
+        if !all.contains(&name) {
+            all.push(name);
+        }
+    }
+    if all.contains(&typed) {
         return Ok(typed);
     }
-    Err(Refused::usage(format!("Unknown command: {typed}"), format!("the script has: {}", list())))
+    Err(Refused::usage(format!("Unknown command: {typed}"), format!("the script has: {}", all.join(", "))))
 }
 
 fn series(script: &LuaScript, settings: &Settings) -> Series {
