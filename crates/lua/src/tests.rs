@@ -29,8 +29,7 @@ fn script(text: &str) -> (LuaScript, Arc<Mutex<String>>) {
 fn printed(text: &str) -> String {
     let (script, printed) = script(text);
     State::new(&script, "mysql", Some(3), Draws::new(script.random.clone(), Seed(1), (0, 1))).map_err(|e| panic!("{e}")).ok();
-    let text = printed.lock().unwrap().clone();
-    text
+    printed.lock().unwrap().clone()
 }
 
 fn refused(text: &str) -> String {
