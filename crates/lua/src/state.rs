@@ -134,7 +134,7 @@ impl State {
         )?;
         let globals = lua.globals();
         globals.set("ffi", globals.get::<Function>("require")?.call::<Value>("ffi")?)?;
-        globals.set("thread_id", thread)?;
+        globals.set("thread_id", thread.unwrap_or(0))?;
         globals.set("sysbench", table_of(&lua, script, thread)?)?;
         set_paths(&lua, script)?;
         // Compiled traces look for no hook, so a loop without an end could not be ended; and each of thousands of states would compile its own.
@@ -145,6 +145,7 @@ impl State {
             lua.load(text).set_name(format!("=perbuck:{name}")).call::<()>(&host)?;
         }
         if script.legacy {
+            globals.set("test", script.path.to_string_lossy().as_ref())?;
             for (name, setting) in &script.settings {
                 // An option has the name of a library: --debug.
                 if !globals.contains_key(name.as_str())? {

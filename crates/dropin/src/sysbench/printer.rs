@@ -70,7 +70,10 @@ impl<'a> Lines<'a> {
         let (at_s, length_s) = (i64::from(self.seen.seconds), f64::from(self.seen.seconds - self.seen.since));
         let tally = std::mem::take(&mut self.seen.interval);
         self.seen.since = self.seen.seconds;
-        let report = || report(&tally, (length_s, f64::from(self.seen.seconds)), s.load.connections, s);
+        let report = || {
+            let latency_ms = Distribution::of(&tally.latency).percentile_ms(percent(s));
+            report(&tally, (length_s, f64::from(self.seen.seconds)), s.load.connections, latency_ms)
+        };
         if self.subject.reports("report_intermediate", report)? {
             return Ok(());
         }
@@ -192,8 +195,8 @@ impl Printer for Lines<'_> {
             ));
         }
         let report = || {
-            let whole = &summary.tally;
-            report(whole, (summary.covers_s, summary.elapsed_s), 0, s)
+            let latency_ms = summary.latency.percentile_ms(percent(s));
+            report(&summary.tally, (summary.covers_s, summary.elapsed_s), 0, latency_ms)
         };
         if self.subject.reports("report_cumulative", report)? {
             return Ok(());
@@ -239,16 +242,20 @@ impl Printer for Lines<'_> {
     }
 }
 
+/// The percentile that a hook is told.
+fn percent(settings: &Settings) -> f64 {
+    settings.headline().map_or(0.0, |(_, percent)| *percent)
+}
+
 /// The numbers of a time for a hook: seconds that it covers, and since the start.
-fn report(tally: &Tally, (interval_s, total_s): (f64, f64), threads: u32, settings: &Settings) -> Report {
-    let percent = settings.headline().map_or(0.0, |(_, percent)| *percent);
+fn report(tally: &Tally, (interval_s, total_s): (f64, f64), threads: u32, latency_ms: f64) -> Report {
     Report {
         interval_s: interval_s.max(f64::MIN_POSITIVE),
         total_s,
         threads,
         events: tally.transactions,
         queries: [tally.read, tally.write, tally.other],
-        latency_s: Distribution::of(&tally.latency).percentile_ms(percent) / 1e3,
+        latency_s: latency_ms / 1e3,
         errors: tally.errors,
         reconnects: tally.reconnects,
     }

@@ -13,7 +13,7 @@ const PACKAGES: [&str; 2] = ["/usr/share/sysbench", "/usr/local/share/sysbench"]
 pub(in crate::sysbench) fn wanted(words: &[OsString]) -> Option<PathBuf> {
     let texts = || words.iter().map(|word| word.to_string_lossy());
     let of_option = texts().find_map(|word| word.strip_prefix("--test=").map(str::to_owned));
-    let typed = of_option.or_else(|| texts().find(|word| !word.starts_with("--")).map(|word| word.into_owned()))?;
+    let typed = of_option.or_else(|| texts().find(|word| !word.starts_with("--")).map(std::borrow::Cow::into_owned))?;
     let asked = texts().any(|word| matches!(&*word, "--lua" | "--lua=on" | "--lua=true" | "--lua=1"));
     let stem = Path::new(&typed).file_name()?.to_string_lossy().into_owned();
     let stem = stem.strip_suffix(".lua").unwrap_or(&stem);
