@@ -86,7 +86,8 @@ fn queries_alone(side: &Side) {
     let last = alone.out.split_once("\nFinished: 0 OLTP workers, 2 OLAP workers\n").unwrap_or_else(|| panic!("{alone:#?}")).1;
     assert!(last.starts_with("tpmC: 0.0, tpmTotal: 0.0, efficiency: 0.0%\n[Summary] Q6     - Count: "), "{last}");
     assert!(alone.out.contains(" queries an hour of 2 query streams\n") && !alone.out.contains("lag"), "{alone:#?}");
-    let record = side.desk.records("results/ch").into_iter().find(|r| r.workload.parameters["transactions"] == "false").unwrap();
+    let record =
+        side.desk.records("state/perbuck/ch").into_iter().find(|r| r.workload.parameters["transactions"] == "false").unwrap();
     assert_eq!((record.workload.metric.metric().name.as_ref(), record.load.connections), ("ch_queries", 2));
     let ended = side.good(&["run", "--warehouses=1", "-T0", "-t2", "--queries=q6", "--count=5", "--output=json", "--no-record"]);
     let json: serde_json::Value = serde_json::from_str(&ended.out).unwrap();

@@ -62,6 +62,7 @@ const NOT_RUN: &[(&str, &str, &str)] = &[
         "perbuck run study.toml; echo $?",
         "a disk that is full, and a server at a port that may be taken; wrong_inputs.rs and sqlite.rs do it",
     ),
+    ("docs/lua.md", "perbuck sysbench", "a script of one's own; lua.rs runs others"),
     ("docs/releases.md", "", "builds for half an hour; dev/release.d/check runs what it makes"),
 ];
 

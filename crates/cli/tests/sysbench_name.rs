@@ -57,6 +57,9 @@ fn the_lines_are_those_of_sysbench() {
         good(sysbench(&desk, &words(&["cleanup"]))),
         HEAD.to_owned() + "Dropping table 'sbtest1'...\nDropping table 'sbtest2'...\n"
     );
+    // The package's own file tells its options.
+    let help = good(sysbench(&desk, &["oltp_read_only", "help"]));
+    assert!(help.starts_with(&(HEAD.to_owned() + "oltp_read_only.lua options:\n")) && help.contains("--skip_trx[=on|off]"), "{help}");
     let cpu = sysbench(&desk, &["cpu", "run"]);
     assert!(cpu.code == Some(1) && cpu.out.contains("FATAL: the test 'cpu' measures no database"), "{cpu:#?}");
 }

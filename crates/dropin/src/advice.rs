@@ -37,7 +37,10 @@ impl Advice {
     pub(crate) fn of(&self, answer: &DriverError) -> &'static str {
         self.of_cause(answer.cause).unwrap_or(match (answer.class, answer.code) {
             // They say themselves what to write.
-            (_, ErrorCode::Word("client", "family" | "isolation" | "unverified" | "library" | "setting")) => "",
+            (
+                _,
+                ErrorCode::Word("client", "family" | "isolation" | "unverified" | "library" | "setting" | "lua" | "lua ended"),
+            ) => "",
             (_, ErrorCode::Word("client", _)) => self.reach,
             (ErrorClass::Retry, _) => self.errors,
             _ if answer.cause == Some(Cause::DuplicateKey) => self.errors,
@@ -56,6 +59,8 @@ impl Advice {
 pub(crate) fn answer_text(answer: &DriverError) -> String {
     match answer.code {
         ErrorCode::Number("mysql", number) => format!("error {number}: {}", answer.message),
+        // That of a script says where it was.
+        ErrorCode::Word("client", "lua" | "lua ended") => answer.message.clone(),
         _ => answer.to_string(),
     }
 }

@@ -280,7 +280,7 @@ impl Run<'_> {
     }
 
     /// What ended a run, in the words of the command.
-    fn explained(&self, stage: &Stage, error: &RunError) -> LabError {
+    pub(crate) fn explained(&self, stage: &Stage, error: &RunError) -> LabError {
         let DropIn { advice, connects, ended: (ended, otherwise), .. } = self.command;
         match error {
             RunError::Connect(answer) if connects(answer) => self.unreachable(answer),

@@ -1,10 +1,15 @@
-//! The databases that perbuck drives. A new one is a room of its own, and a line here.
+//! The databases that perbuck drives, and its benchmarks. A new one is a room of its own, and a line here.
 
 use perbuck_duckdb::Duckdb;
+use perbuck_lua::LuaScript;
 use perbuck_mysql::Mysql;
 use perbuck_postgres::Postgres;
 use perbuck_sqlite::Sqlite;
 use perbuck_tikv::Tikv;
+use perbuck_workloads::{ch, sysbench, tpcc, tpch, ycsb};
 
 /// All of them, in the order in which messages list them.
 pub type AllDatabases = (Sqlite, (Duckdb, (Mysql, (Postgres, (Tikv, ())))));
+
+/// All benchmarks: those that are built in, and scripts in Lua.
+pub type AllBenchmarks = (sysbench::Options, (tpcc::Options, (ycsb::Options, (tpch::Options, (ch::Options, (LuaScript, ()))))));

@@ -16,11 +16,11 @@ use perbuck_load::error::DriverError;
 use perbuck_load::stop::StopToken;
 use perbuck_load::watch::Waiting;
 use perbuck_workloads::params::ParamProblem;
-use perbuck_workloads::{Benchmarks, Plan, Workloads};
+use perbuck_workloads::{Benchmarks, Plan};
 
 use crate::ceiling;
 use crate::csv::{self, CsvProgress, CsvRequest, CsvTable};
-use crate::databases::AllDatabases;
+use crate::databases::{AllBenchmarks, AllDatabases};
 use crate::error::LabError;
 use crate::servers::ready;
 use crate::stage::{self, Stage, Trials};
@@ -124,7 +124,7 @@ impl Default for Registry {
     // Inlined into another crate, it would be compiled there again with every pair of them: 5 MB of program, minutes of a build.
     #[inline(never)]
     fn default() -> Self {
-        Self::of::<AllDatabases, Workloads>()
+        Self::of::<AllDatabases, AllBenchmarks>()
     }
 }
 

@@ -8,7 +8,7 @@ use perbuck_core::run_record::StatementCounts;
 use crate::driver::{Access, BulkTable, Effect, Session};
 use crate::error::{DriverError, ErrorClass};
 use crate::query::Query;
-use crate::statement::{Catalogue, StatementId, Verb};
+use crate::statement::{Catalogue, Statement, StatementId, Verb};
 use crate::statement_times::{Other, StatementTimes};
 use crate::values::{Params, Rows};
 
@@ -136,6 +136,7 @@ impl<S: Session> Connection<S> {
             Verb::Insert => self.counts.insert += 1,
             Verb::Update => self.counts.update += 1,
             Verb::Delete => self.counts.delete += 1,
+            Verb::Other => {}
         }
     }
 
@@ -147,6 +148,33 @@ impl<S: Session> Connection<S> {
             Effect::Affected(0) => self.counts.other += 1,
             Effect::Affected(_) => self.counts.write += 1,
         }
+    }
+
+    /// Adds a statement that is known only now to those of this connection, and prepares it; see [`Session::add_statement`]. After an error
+    /// the statements are those of before.
+    pub async fn add_statement(&mut self, statement: Statement) -> Result<StatementId, DriverError> {
+        let id = StatementId(self.catalogue.statements().len() as u16);
+        if id.0 == u16::MAX {
+            let message = format!("one connection prepares at most {} statements", u16::MAX);
+            return Err(DriverError::client(ErrorClass::Fatal, "statement", message));
+        }
+        self.session.add_statement(&mut self.catalogue, statement).await.map(|()| id)
+    }
+
+    /// How many statements it has.
+    pub fn statements(&self) -> usize {
+        self.catalogue.statements().len()
+    }
+
+    /// Executes one statement of a script, given as text; its rows are kept.
+    pub async fn text(&mut self, verb: Verb, sql: &str) -> Result<Effect, DriverError> {
+        self.count_sent(verb);
+        self.last = None;
+        let sent_ns = self.clock_ns();
+        let effect = self.session.query(sql, &mut self.rows).await?;
+        self.timed(Other::Text, sent_ns);
+        self.count_effect(effect);
+        Ok(effect)
     }
 
     /// Executes a statement whose text is not known before the trial, such as a query with values in its text; its rows are kept. The
@@ -183,7 +211,7 @@ impl<S: Session> Connection<S> {
     }
 
     /// Lifts the timeout of answers, where [`Self::run`] has a limit of its own.
-    pub(crate) fn lift_timeout(&mut self) {
+    pub fn lift_timeout(&mut self) {
         self.session.lift_timeout();
     }
 

@@ -11,7 +11,7 @@ use crate::error::{DriverError, ErrorClass};
 use crate::meter::Meter;
 use crate::preflight::HostFacts;
 use crate::records::Records;
-use crate::statement::{Catalogue, StatementId};
+use crate::statement::{Catalogue, Statement, StatementId};
 use crate::values::{Params, Rows};
 
 /// The names of counters of CPU time of servers' processes start so, in milliseconds; the part of a cluster follows.
@@ -251,6 +251,17 @@ pub trait Session: 'static {
     /// Prepares all registered statements now. Without a round trip to a server there is nothing to gain, and nothing is done.
     fn prepare_ahead(&mut self) -> impl Future<Output = Result<(), DriverError>> {
         std::future::ready(Ok(()))
+    }
+
+    /// Adds a statement to the registered ones and prepares it now: scripts learn their statements while they run. `catalogue` is that of the
+    /// connection, and becomes the longer one; after an error it is as before.
+    fn add_statement(
+        &mut self,
+        _catalogue: &mut Arc<Catalogue>,
+        statement: Statement,
+    ) -> impl Future<Output = Result<(), DriverError>> {
+        let message = format!("`{}` cannot be prepared: this database takes no statements of scripts", statement.sql);
+        std::future::ready(Err(DriverError::client(ErrorClass::Fatal, "statement", message)))
     }
 
     /// Lifts the timeout of answers: building an index or counting rows may take longer than any transaction.

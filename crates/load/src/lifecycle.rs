@@ -131,6 +131,7 @@ pub(crate) async fn run<D: Driver, W: Workload>(
         ends,
         taken: RefCell::new(if open_loop || pauses { vec![None; opened.len()] } else { Vec::new() }),
         limit: plan.limit,
+        over: Cell::new(0),
         times,
         terminals: RefCell::new(vec![TerminalTotals::default(); opened.len()]),
     });
@@ -147,7 +148,8 @@ pub(crate) async fn run<D: Driver, W: Workload>(
     let Some(common) = Rc::into_inner(common) else {
         return Err(RunError::WorkerDied("a terminal outlived its worker".to_owned()));
     };
-    let (terminals, limited) = (common.terminals.take(), ends || common.limit.exhausted());
+    let terminals = common.terminals.take();
+    let limited = ends || common.limit.exhausted() || common.over.get() == terminals.len();
     let mut statement_times = BTreeMap::new();
     if let Some(times) = &common.times {
         times.add_to(&common.workload.catalogue(), &mut statement_times);

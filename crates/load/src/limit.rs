@@ -92,7 +92,7 @@ pub enum Tolerance {
 
 impl Tolerance {
     /// Whether the run goes on after this error.
-    pub(crate) fn tolerates(&self, error: &DriverError) -> bool {
+    pub fn tolerates(&self, error: &DriverError) -> bool {
         let (codes, retries, losses) = match self {
             Self::All => return !matches!(error.class, ErrorClass::Refused | ErrorClass::Fatal),
             Self::Every => return error.class != ErrorClass::Refused,

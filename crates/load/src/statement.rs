@@ -17,6 +17,8 @@ pub enum Verb {
     Update,
     /// DELETE.
     Delete,
+    /// Anything else; a script may send it.
+    Other,
 }
 
 /// One statement.
@@ -63,6 +65,7 @@ impl Verb {
             Self::Insert => "insert",
             Self::Update => "update",
             Self::Delete => "delete",
+            Self::Other => "other",
         }
     }
 }
@@ -105,6 +108,11 @@ impl Catalogue {
         &self.labels
     }
 
+    /// No statements, and kinds of statements under which later ones are timed.
+    pub fn labelled(labels: &[&'static str]) -> Self {
+        Self { labels: labels.to_vec(), ..Self::default() }
+    }
+
     fn label(&mut self, label: &'static str) -> u8 {
         let known = self.labels.iter().position(|l| *l == label).unwrap_or(self.labels.len());
         let position = known.min(usize::from(u8::MAX));
@@ -114,13 +122,20 @@ impl Catalogue {
         position as u8
     }
 
-    fn push(&mut self, label: &'static str, statement: Statement) -> StatementId {
+    /// Adds a statement whose times are shown under `label`.
+    pub fn push(&mut self, label: &'static str, statement: Statement) -> StatementId {
         let id = StatementId(self.statements.len() as u16);
         debug_assert!(self.statements.len() < usize::from(u16::MAX));
         let label = self.label(label);
         self.briefs.push(Brief { verb: statement.verb, keep_rows: statement.keep_rows, label });
         self.statements.push(statement);
         id
+    }
+
+    /// Takes the last statement off.
+    pub fn pop(&mut self) {
+        self.briefs.pop();
+        self.statements.pop();
     }
 
     /// The statement of an id of this catalogue.

@@ -49,6 +49,8 @@ pub(crate) struct Common<D, W> {
     /// When what each terminal does was due, and has not ended; only in open loop, or where terminals pause.
     pub(crate) taken: RefCell<Vec<Option<i64>>>,
     pub(crate) limit: EventLimit,
+    /// Terminals that have run their last transaction.
+    pub(crate) over: Cell<usize>,
     /// Where statements are timed, if the trial asks for it.
     pub(crate) times: Option<StatementTimes>,
     /// By position; each terminal writes its own when it ends.

@@ -104,6 +104,10 @@ pub(crate) fn drive<D: Driver, W: Workload>(
             task.ended(sample);
             now = if connection.is_some() { finished_ns } else { rarely(|| task.reconnect(&mut connection)).await? };
             sequence += 1;
+            if terminal.is_over() {
+                common.over.set(common.over.get() + 1);
+                break;
+            }
             if pauses.after_ns > 0 {
                 now = task.think(now, pauses.after_ns, kind).await;
             }

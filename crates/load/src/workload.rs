@@ -220,6 +220,12 @@ pub trait Terminal: 'static {
         false
     }
 
+    /// Whether it has run its last transaction, asked after each one: a script can end its terminal.
+    #[inline]
+    fn is_over(&self) -> bool {
+        false
+    }
+
     /// Whether the connection is closed and opened again after the transaction with this number (sysbench's `reconnect`).
     /// The time that it takes belongs to that transaction.
     #[inline]

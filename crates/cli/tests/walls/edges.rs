@@ -12,12 +12,15 @@ const TIKV: [&str; 7] =
 const WORKLOADS: [&str; 7] =
     ["perbuck-core", "perbuck-database", "perbuck-load", "perbuck-mysql", "perbuck-postgres", "perbuck-sqlite", "perbuck-tikv"];
 
+/// What scripts in Lua use: the benchmark of a script waits and yields on the event loop.
+const LUA: [&str; 5] = ["perbuck-core", "perbuck-database", "perbuck-event", "perbuck-load", "perbuck-workloads"];
+
 /// What the benchmark of the engine measures.
 const BENCHMARK: [&str; 6] =
     ["perbuck-core", "perbuck-database", "perbuck-event", "perbuck-load", "perbuck-mysql", "perbuck-workloads"];
 
 /// A crate of this workspace with the crates of this workspace that it may use, in normal code and in tests alike.
-pub(crate) const MAY_USE: [(&str, &[&str]); 32] = [
+pub(crate) const MAY_USE: [(&str, &[&str]); 33] = [
     ("perbuck-core", &[]),
     // Benchmarks may use what they measure; nothing uses them.
     ("perbuck-engine-bench", &BENCHMARK),
@@ -47,11 +50,13 @@ pub(crate) const MAY_USE: [(&str, &[&str]); 32] = [
     ("perbuck-duckdb", &ROOM),
     ("perbuck-tikv", &TIKV),
     ("perbuck-workloads", &WORKLOADS),
+    ("perbuck-lua", &LUA),
     (
         "perbuck-lab",
         &[
             "perbuck-core",
             "perbuck-load",
+            "perbuck-lua",
             "perbuck-prices",
             "perbuck-prometheus",
             "perbuck-observe",
@@ -80,6 +85,7 @@ pub(crate) const MAY_USE: [(&str, &[&str]); 32] = [
             "perbuck-database",
             "perbuck-lab",
             "perbuck-load",
+            "perbuck-lua",
             "perbuck-observe",
             "perbuck-workloads",
         ],

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use perbuck_load::driver::{Access, BulkTable, Effect, Session};
 use perbuck_load::error::{DriverError, ErrorClass};
-use perbuck_load::statement::{Catalogue, StatementId};
+use perbuck_load::statement::{Catalogue, Statement as Sql, StatementId};
 use perbuck_load::values::{Params, Rows, Value};
 use perbuck_load::watch;
 
@@ -100,6 +100,20 @@ impl Session for DuckdbSession {
 
     async fn prepare_ahead(&mut self) -> Result<(), DriverError> {
         (0..self.prepared.len()).try_for_each(|index| self.statement(StatementId(index as u16)).map(drop))
+    }
+
+    async fn add_statement(&mut self, catalogue: &mut Arc<Catalogue>, statement: Sql) -> Result<(), DriverError> {
+        // Without another owner it grows in place.
+        *catalogue = Arc::default();
+        self.prepared.push(None);
+        let id = Arc::make_mut(&mut self.catalogue).push(statement.verb.word(), statement);
+        let prepared = self.statement(id).map(drop);
+        if prepared.is_err() {
+            self.prepared.pop();
+            Arc::make_mut(&mut self.catalogue).pop();
+        }
+        *catalogue = Arc::clone(&self.catalogue);
+        prepared
     }
 
     async fn execute(&mut self, id: StatementId, params: &Params, rows: &mut Rows) -> Result<Effect, DriverError> {

@@ -252,6 +252,21 @@ impl Session for MysqlSession {
         Ok(())
     }
 
+    async fn add_statement(&mut self, catalogue: &mut Arc<Catalogue>, statement: Statement) -> Result<(), DriverError> {
+        // Without another owner it grows in place.
+        *catalogue = Arc::default();
+        let (as_text, no_backslash) = (self.as_text, self.no_backslash());
+        self.slots.push(if as_text { Slot::Text(placeholders(&statement.sql, no_backslash)) } else { Slot::New });
+        let id = Arc::make_mut(&mut self.catalogue).push(statement.verb.word(), statement);
+        let prepared = if as_text { Ok(()) } else { self.first_use(id).await };
+        if prepared.is_err() {
+            self.slots.pop();
+            Arc::make_mut(&mut self.catalogue).pop();
+        }
+        *catalogue = Arc::clone(&self.catalogue);
+        prepared
+    }
+
     async fn prepare_ahead(&mut self) -> Result<(), DriverError> {
         for id in 0..self.slots.len() {
             if matches!(self.slots[id], Slot::New) {

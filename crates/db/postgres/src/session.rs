@@ -7,7 +7,7 @@ use std::sync::Arc;
 use perbuck_event::rarely;
 use perbuck_load::driver::{Access, BulkTable, Effect, Session};
 use perbuck_load::error::{DriverError, ErrorClass, ErrorCode};
-use perbuck_load::statement::{Catalogue, StatementId};
+use perbuck_load::statement::{Catalogue, Statement, StatementId};
 use perbuck_load::values::{Params, Rows};
 use perbuck_load::watch;
 
@@ -170,6 +170,20 @@ impl Session for PostgresSession {
         self.catalogue = Arc::clone(catalogue);
         self.slots.resize_with(catalogue.statements().len(), || None);
         Ok(())
+    }
+
+    async fn add_statement(&mut self, catalogue: &mut Arc<Catalogue>, statement: Statement) -> Result<(), DriverError> {
+        // Without another owner it grows in place.
+        *catalogue = Arc::default();
+        self.slots.push(None);
+        let id = Arc::make_mut(&mut self.catalogue).push(statement.verb.word(), statement);
+        let prepared = self.first_use(id).await;
+        if prepared.is_err() {
+            self.slots.pop();
+            Arc::make_mut(&mut self.catalogue).pop();
+        }
+        *catalogue = Arc::clone(&self.catalogue);
+        prepared
     }
 
     async fn prepare_ahead(&mut self) -> Result<(), DriverError> {

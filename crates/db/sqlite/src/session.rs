@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use perbuck_load::driver::{Access, BulkTable, Effect, Session};
 use perbuck_load::error::{DriverError, ErrorClass};
-use perbuck_load::statement::{Catalogue, StatementId};
+use perbuck_load::statement::{Catalogue, Statement as Sql, StatementId};
 use perbuck_load::values::{Params, Rows, Value};
 use perbuck_load::watch;
 use rusqlite::types::{ToSqlOutput, ValueRef};
@@ -52,6 +52,16 @@ impl Session for SqliteSession {
     async fn prepare(&mut self, catalogue: &Arc<Catalogue>) -> Result<(), DriverError> {
         self.connection.set_prepared_statement_cache_capacity(catalogue.statements().len() + OWN_STATEMENTS);
         self.catalogue = Arc::clone(catalogue);
+        Ok(())
+    }
+
+    async fn add_statement(&mut self, catalogue: &mut Arc<Catalogue>, statement: Sql) -> Result<(), DriverError> {
+        self.connection.prepare_cached(&statement.sql).map(drop).map_err(|e| self.error(&e))?;
+        // Without another owner it grows in place.
+        *catalogue = Arc::default();
+        Arc::make_mut(&mut self.catalogue).push(statement.verb.word(), statement);
+        self.connection.set_prepared_statement_cache_capacity(self.catalogue.statements().len() + OWN_STATEMENTS);
+        *catalogue = Arc::clone(&self.catalogue);
         Ok(())
     }
 

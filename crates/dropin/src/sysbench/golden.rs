@@ -24,7 +24,7 @@ fn printed(words: &[&str], out: &mut Kept) {
     }
     let mut record = record(words[0], words[0].ends_with("open"));
     record.target.address = target.address();
-    let mut lines = Lines::new(&settings, &workload, &options, target.dialect(), log);
+    let mut lines = Lines::new(&settings, &workload, Subject::BuiltIn(&options), target.dialect(), log);
     show(&mut lines, out, record, details(["point_select", "commit"]), false);
 }
 

@@ -17,6 +17,11 @@ fn row(option: &Spec) -> (String, String) {
     (format!("--{}{}", option.name, option.kind.form()), format!("{}{default}", option.help))
 }
 
+/// Options with what they do.
+pub(super) fn columns_of(options: &[Spec]) -> String {
+    columns(&options.iter().map(row).collect::<Vec<_>>())
+}
+
 /// `perbuck sysbench --help`.
 pub(super) fn general() -> String {
     let mut out = "\

@@ -13,7 +13,7 @@ use super::tally::{Distribution, Fairness, Summary, Tally};
 pub(super) struct RunJson<'a> {
     pub(super) perbuck: &'static str,
     pub(super) compat: &'static str,
-    pub(super) script: &'static str,
+    pub(super) script: &'a str,
     /// Every option of the script with its effective value.
     pub(super) parameters: BTreeMap<String, String>,
     /// The address of the database, without any credential.

@@ -8,12 +8,14 @@
 mod golden;
 mod help;
 mod log;
+mod lua;
 mod machine;
 mod options;
 mod parse;
 mod printer;
 mod script;
 mod settings;
+mod subject;
 mod tables;
 mod tally;
 mod target;
@@ -38,6 +40,7 @@ use parse::Given;
 use printer::Lines;
 use script::Order;
 use settings::{Output, Settings};
+use subject::Subject;
 use tables::Tables;
 
 use crate::advice::{Advice, answer_text};
@@ -80,6 +83,9 @@ pub fn run(words: &[OsString], called: Called) -> ExitCode {
 
 /// Does what the command line asks for; `log` becomes that of its settings.
 fn ordered(words: &[OsString], log: &mut Log) -> Result<ExitCode, End> {
+    if let Some(path) = lua::wanted(words, log.called) {
+        return lua::ordered(words, &path, log);
+    }
     let given = parse::parse(words, &script::options(None, None))?;
     hide(words, &given, log.called)?;
     if let Some(text) = asked(&given, log.called) {
@@ -202,7 +208,7 @@ fn work(run: &Run<'_>, order: Order, settings: &Settings, options: &Options, log
             if settings.output == Output::Csv {
                 out.print(&machine::csv_header(settings))?;
             }
-            let mut lines = Lines::new(settings, &run.series.workload, options, dialect, log);
+            let mut lines = Lines::new(settings, &run.series.workload, Subject::BuiltIn(options), dialect, log);
             let ended = run.drive(&stage, &mut lines, out, &stop)?;
             run.finish(&ended, !rehearses, &lines, out)?;
             if ended.record.health.aborted > 0 && settings.forced_shutdown_s.is_some() {

@@ -7,12 +7,14 @@ use perbuck_database::Dialect;
 use perbuck_lab::error::LabError;
 use perbuck_lab::trial::Details;
 use perbuck_load::observer::SecondSeen;
-use perbuck_workloads::sysbench::{self, Script};
+use perbuck_lua::Report;
+use perbuck_workloads::sysbench;
 
 use super::log::Log;
 use super::machine::{self, IntervalJson, RunJson, SummaryJson};
 use super::settings::{Output, Settings, compat_word};
-use super::tally::{Checkpoint, Fairness, Summary, Tally, Trouble, unfinished};
+use super::subject::Subject;
+use super::tally::{Checkpoint, Distribution, Fairness, Summary, Tally, Trouble, unfinished};
 use super::text;
 use crate::load::SECOND_NS;
 use crate::output::Streams;
@@ -23,7 +25,7 @@ use crate::study::Workload;
 pub(super) struct Lines<'a> {
     settings: &'a Settings,
     workload: &'a Workload,
-    options: &'a sysbench::Options,
+    subject: Subject<'a>,
     dialect: &'static dyn Dialect,
     log: Log,
     seen: Seen,
@@ -55,11 +57,11 @@ impl<'a> Lines<'a> {
     pub(super) fn new(
         settings: &'a Settings,
         workload: &'a Workload,
-        options: &'a sysbench::Options,
+        subject: Subject<'a>,
         dialect: &'static dyn Dialect,
         log: Log,
     ) -> Self {
-        Self { settings, workload, options, dialect, log, seen: Seen::default() }
+        Self { settings, workload, subject, dialect, log, seen: Seen::default() }
     }
 
     fn interval_line(&mut self, seen: &SecondSeen<'_>, out: &mut dyn Streams) -> Result<(), LabError> {
@@ -68,6 +70,13 @@ impl<'a> Lines<'a> {
         let (at_s, length_s) = (i64::from(self.seen.seconds), f64::from(self.seen.seconds - self.seen.since));
         let tally = std::mem::take(&mut self.seen.interval);
         self.seen.since = self.seen.seconds;
+        let report = || {
+            let latency_ms = Distribution::of(&tally.latency).percentile_ms(percent(s));
+            report(&tally, (length_s, f64::from(self.seen.seconds)), s.load.connections, latency_ms)
+        };
+        if self.subject.reports("report_intermediate", report)? {
+            return Ok(());
+        }
         let json = machine::interval(at_s, s, length_s, &tally, queue);
         match s.output {
             Output::Text => return self.log.notice(&text::interval(&json, s), out),
@@ -178,14 +187,21 @@ impl Printer for Lines<'_> {
         log.info(&format!("{limit} limit exceeded, exiting...\nDone.\n\n"), out)?;
         let whole = Tally::of(run, self.trouble(run, early)).map_err(defect)?;
         let summary = self.summary(run, &ended.details, &whole)?;
-        let notes = sysbench::compat_notes(self.options, self.dialect);
-        if self.options.script == Script::BulkInsert {
+        let notes = self.subject.notes(self.dialect);
+        if self.subject.appends() {
             let rows = run.counted(&sysbench::ROWS_PER_SECOND);
             let (rate, events) = (run.metric(&sysbench::ROWS_PER_SECOND), thousands(whole.transactions));
             out.say(&format!(
                 "perbuck: {events} events appended a row to a buffer; the server acknowledged {} rows in this time, {rate:.0} a second",
                 thousands(rows)
             ));
+        }
+        let report = || {
+            let latency_ms = summary.latency.percentile_ms(percent(s));
+            report(&summary.tally, (summary.covers_s, summary.elapsed_s), 0, latency_ms)
+        };
+        if self.subject.reports("report_cumulative", report)? {
+            return Ok(());
         }
         match s.output {
             Output::Text => self.end_text(&summary, ended, &notes, out),
@@ -204,7 +220,7 @@ impl Printer for Lines<'_> {
                 let json = RunJson {
                     perbuck: env!("CARGO_PKG_VERSION"),
                     compat: compat_word(s.compat),
-                    script: self.options.script.name(),
+                    script: self.subject.name(),
                     parameters: self.workload.plan.parameters(),
                     target: &run.target.address,
                     threads: s.load.connections,
@@ -225,6 +241,25 @@ impl Printer for Lines<'_> {
                 out.print(&perbuck_console::json_text(&json)?)
             }
         }
+    }
+}
+
+/// The percentile that a hook is told.
+fn percent(settings: &Settings) -> f64 {
+    settings.headline().map_or(0.0, |(_, percent)| *percent)
+}
+
+/// The numbers of a time for a hook: seconds that it covers, and since the start.
+fn report(tally: &Tally, (interval_s, total_s): (f64, f64), threads: u32, latency_ms: f64) -> Report {
+    Report {
+        interval_s: interval_s.max(f64::MIN_POSITIVE),
+        total_s,
+        threads,
+        events: tally.transactions,
+        queries: [tally.read, tally.write, tally.other],
+        latency_s: latency_ms / 1e3,
+        errors: tally.errors,
+        reconnects: tally.reconnects,
     }
 }
 

@@ -72,7 +72,7 @@ pub(super) fn script(given: &Given) -> Result<(Script, Option<String>), Refused>
     let stem = stem.strip_suffix(".lua").unwrap_or(&stem);
     if let Some((_, script)) = SCRIPTS.iter().find(|(name, _)| *name == stem) {
         let read = typed != stem;
-        return Ok((*script, read.then(|| format!("{typed} is not read: perbuck runs its own {stem}"))));
+        return Ok((*script, read.then(|| format!("{typed} is not read: perbuck runs its own {stem}; --lua runs the file"))));
     }
     if BUILT_IN.contains(&typed) {
         let message = format!("the test '{typed}' measures no database, and perbuck does not have it");
@@ -80,7 +80,7 @@ pub(super) fn script(given: &Given) -> Result<(Script, Option<String>), Refused>
     }
     let message = format!("Cannot find benchmark '{typed}': no such built-in test, file or module");
     let near = nearest(stem, names()).map_or_else(all, |near| format!("did you mean {near}?"));
-    let lua = "perbuck runs no Lua of your own";
+    let lua = "there is no such file";
     let help = if path.extension().is_some_and(|e| e == "lua") { format!("{lua}; {}", all()) } else { near };
     Err(Refused::fatal(message, help))
 }
@@ -98,7 +98,8 @@ pub(super) fn options(script: Option<Script>, compat: Option<Compat>) -> Vec<Spe
 }
 
 /// Options of every script that are the workload's.
-const SHARED: [&str; 6] = ["rand-type", "rand-spec-iter", "rand-spec-pct", "rand-spec-res", "rand-pareto-h", "rand-zipfian-exp"];
+pub(super) const SHARED: [&str; 6] =
+    ["rand-type", "rand-spec-iter", "rand-spec-pct", "rand-spec-res", "rand-pareto-h", "rand-zipfian-exp"];
 
 /// What the script does, checked, with the parameters that say so in a study. What a script without options of its own does
 /// not know is left out with a remark, as sysbench leaves it out.
@@ -175,7 +176,7 @@ mod tests {
         }
         for (typed, said) in [
             ("oltp_read_wrte", "did you mean oltp_read_write?"),
-            ("./mine.lua", "no Lua of your own"),
+            ("./mine.lua", "there is no such file"),
             ("-", "built in: oltp_point_select"),
         ] {
             let refused = script(&given(&[typed, "run"])).unwrap_err();

@@ -61,7 +61,7 @@ fn slips_are_named_with_the_way_out() {
         assert!(parts.iter().all(|p| said.contains(p)), "{line:?}: {said}");
     }
     assert!(read(&["--mysql-compression=off", "--mysql-dry-run=0"]).is_ok());
-    let remarks = read(&["--db-debug", "--thread-stack-size=64K", "--luajit-cmd=off"]).unwrap().remarks;
+    let remarks = read(&["--db-debug", "--thread-stack-size=64K", "--mysql-debug"]).unwrap().remarks;
     assert!(remarks.len() == 3 && remarks[0].starts_with("--db-debug: nothing to do"), "{remarks:?}");
 }
 

@@ -37,6 +37,12 @@ enum Shape {
 }
 
 impl Ids {
+    /// Numbers of `first..=last` by a law, with the shapes that the options give it; `first` alone where `last` is less. Of more than 2³²
+    /// numbers those after them are never drawn.
+    pub fn of(options: &Options, rand_type: RandType, first: i64, last: i64) -> Self {
+        Self::new((options, rand_type), first, last.clamp(first, first.saturating_add(i64::from(u32::MAX))))
+    }
+
     /// Ids of `first..=last`, with at least one and at most 2³² of them, by the law of the options. The hot ids of `pareto` and
     /// `zipfian` are the lowest, those of `gaussian` and `special` the middle ones; `rand_scramble` spreads them evenly over the
     /// whole range, by a bijection that depends on the number of ids alone.

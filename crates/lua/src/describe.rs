@@ -1,0 +1,116 @@
+//! What a script declares: its options and commands, before anything runs.
+
+use mlua::{Function, Table, Value};
+
+use perbuck_core::units::Seed;
+
+use crate::draws::Draws;
+use crate::script::{Console, LuaScript};
+use crate::state::{State, words};
+
+/// The default of an option, whose type is that of its values.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ScriptValue {
+    /// On or off.
+    Switch(bool),
+    /// A number, as Lua writes it.
+    Number(String),
+    /// Text; `None` where there is no default.
+    Text(Option<String>),
+    /// Several texts, with commas between them.
+    List(String),
+}
+
+/// An option that a script declares.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ScriptOption {
+    /// Its name, with underscores.
+    pub name: String,
+    /// What it does.
+    pub help: String,
+    /// Its default.
+    pub default: ScriptValue,
+}
+
+/// What a script declares.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Described {
+    /// Its options by name; `None` where it declares no table of them.
+    pub options: Option<Vec<ScriptOption>>,
+    /// Its own commands, and whether they run in every thread.
+    pub commands: Vec<(String, bool)>,
+    /// Whether it has the function that a load calls.
+    pub has_event: bool,
+    /// Whether it has a function of the name of a command: prepare, cleanup, run, help, and those that run once: init, done.
+    pub functions: Vec<String>,
+}
+
+/// What a script declares, found by running its text once, on no database; what it prints then is not shown.
+///
+/// # Errors
+/// What Lua says of it, with its file and line.
+pub fn describe(script: &LuaScript, driver: &str) -> Result<Described, String> {
+    let draws = Draws::new(script.random.clone(), Seed(0), (0, 1));
+    let silent = LuaScript { console: Console::default(), ..script.clone() };
+    let state = State::new(&silent, driver, None, draws)?;
+    read(&state).map_err(|e| words(&e))
+}
+
+fn read(state: &State) -> mlua::Result<Described> {
+    let globals = state.lua.globals();
+    let cmdline: Table = globals.get::<Table>("sysbench")?.get("cmdline")?;
+    let options = match cmdline.get::<Option<Table>>("options")? {
+        Some(table) => Some(options(&table)?),
+        None => None,
+    };
+    let mut commands = Vec::new();
+    if let Some(table) = cmdline.get::<Option<Table>>("commands")? {
+        for pair in table.pairs::<String, Table>() {
+            let (name, command) = pair?;
+            commands.push((name, command.get::<Option<bool>>(2)?.unwrap_or(false)));
+        }
+    }
+    commands.sort();
+    let is_function = |name: &str| globals.get::<Option<Function>>(name).is_ok_and(|f| f.is_some());
+    let functions = ["prepare", "cleanup", "run", "help", "init", "done"].iter().filter(|name| is_function(name));
+    Ok(Described {
+        options,
+        commands,
+        has_event: is_function("event"),
+        functions: functions.map(|name| (*name).to_owned()).collect(),
+    })
+}
+
+fn options(table: &Table) -> mlua::Result<Vec<ScriptOption>> {
+    let mut all = Vec::new();
+    for pair in table.pairs::<String, Table>() {
+        let (name, declared) = pair?;
+        let help = declared.get::<Option<String>>(1)?.unwrap_or_default();
+        let kind = declared.get::<Option<i64>>(3)?;
+        all.push(ScriptOption { default: default(&declared.get(2)?, kind), name, help });
+    }
+    all.sort_by(|a, b| a.name.cmp(&b.name));
+    Ok(all)
+}
+
+/// The default with the type that stands beside it, as the number of `sysbench.cmdline.ARG_…`, or with that of the value.
+fn default(value: &Value, kind: Option<i64>) -> ScriptValue {
+    let text = || match value {
+        Value::Boolean(on) => Some(if *on { "on" } else { "off" }.to_owned()),
+        Value::Integer(number) => Some(number.to_string()),
+        Value::Number(number) => Some(number.to_string()),
+        Value::String(text) => Some(text.to_string_lossy()),
+        _ => None,
+    };
+    match (kind, value) {
+        (Some(1), _) | (None, Value::Boolean(_)) => {
+            ScriptValue::Switch(text().is_some_and(|t| matches!(&*t, "on" | "true" | "1")))
+        }
+        (Some(2..=4), _) | (None, Value::Integer(_) | Value::Number(_)) => ScriptValue::Number(text().unwrap_or_default()),
+        (_, Value::Table(list)) => {
+            let parts = list.sequence_values::<String>().filter_map(Result::ok);
+            ScriptValue::List(parts.collect::<Vec<_>>().join(","))
+        }
+        _ => ScriptValue::Text(text()),
+    }
+}

@@ -1,0 +1,21 @@
+//! sysbench's Lua scripts as a benchmark of perbuck. Each terminal has a state of LuaJIT with sysbench's API; its script runs in a
+//! coroutine, which yields to the event loop at each query. The API is written from its documentation: [`state`] makes a state,
+//! `lua/` holds what is Lua of it, [`raw`] the calls that a statement passes through, [`limit`] ends scripts that run for ever.
+
+mod describe;
+mod draws;
+mod limit;
+mod main_state;
+mod raw;
+mod script;
+mod state;
+mod terminal;
+#[cfg(test)]
+mod tests;
+mod workload;
+
+pub use describe::{Described, ScriptOption, ScriptValue, describe};
+pub use main_state::{MainState, Report};
+pub use script::{Console, KIND, LuaScript, Setting, random_options};
+pub use terminal::LuaTerminal;
+pub use workload::{LuaWorkload, NoData};

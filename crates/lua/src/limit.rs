@@ -1,0 +1,210 @@
+//! Ends scripts that run for ever, or allocate without limit. LuaJIT looks for a hook before each instruction that it interprets, and a signal handler may set one:
+//! so a timer of the thread's own CPU time looks, twenty times a second of work, whether the script has asked for anything since.
+//! A statement costs a thread two stores to memory of its own.
+#![allow(unsafe_code)]
+
+use std::cell::Cell;
+use std::ffi::{CStr, c_int};
+use std::mem::MaybeUninit;
+use std::ptr;
+use std::sync::Once;
+
+use mlua::ffi;
+
+/// CPU time between two looks, in nanoseconds.
+const LOOK_NS: i64 = 50_000_000;
+/// Looks at a script that has asked for nothing before it is ended: 10 s.
+const LOOKS: u32 = 200;
+/// After so many catches of the error by the script itself, it comes at every instruction.
+const CATCHES: u32 = 3;
+/// What a state may hold, in KiB.
+pub(crate) const MEMORY_KIB: usize = 256 * 1024;
+/// What the error of an ended script says, and how it begins.
+pub(crate) const ENDED: &str = "the script was ended: ";
+const TOO_LONG: &CStr = c"the script was ended: it ran too long without a query";
+const TOO_MUCH: &CStr = c"the script was ended: it holds more than 256 MiB, so there is not enough memory";
+
+/// What runs on this thread.
+struct Running {
+    state: Cell<*mut ffi::lua_State>,
+    /// Counts the resumptions.
+    number: Cell<u64>,
+    /// When it is ended at the latest, as a moment of the monotonic clock in nanoseconds.
+    until_ns: Cell<i64>,
+    /// The resumption that the last look saw, and how many looks saw it.
+    seen: Cell<(u64, u32)>,
+    /// How often it was ended.
+    ended: Cell<u32>,
+    /// What the error of the first time said, with its traceback.
+    said: Cell<&'static [u8]>,
+}
+
+thread_local! {
+    static RUNNING: Running = const {
+        Running {
+            state: Cell::new(ptr::null_mut()),
+            number: Cell::new(0),
+            until_ns: Cell::new(i64::MAX),
+            seen: Cell::new((0, 0)),
+            ended: Cell::new(0),
+            said: Cell::new(b""),
+        }
+    };
+    static TIMER: Timer = Timer::started();
+}
+
+/// Starts the timer of this thread, once.
+pub(crate) fn watch_this_thread() {
+    TIMER.with(|_| ());
+}
+
+/// Runs `work` on a state, and says whether the script was ended.
+#[inline]
+pub(crate) fn limited<T>(state: *mut ffi::lua_State, until_ns: i64, work: impl FnOnce() -> T) -> T {
+    RUNNING.with(|running| {
+        running.until_ns.set(until_ns);
+        running.number.set(running.number.get() + 1);
+        running.state.set(state);
+        let done = work();
+        running.state.set(ptr::null_mut());
+        if running.ended.get() > 0 {
+            running.ended.set(0);
+            // SAFETY: the caller's state is alive, and without a function there is no hook to call.
+            unsafe { ffi::lua_sethook(state, None, 0, 0) };
+        }
+        done
+    })
+}
+
+/// The monotonic clock, in nanoseconds.
+pub(crate) fn now_ns() -> i64 {
+    let mut time = MaybeUninit::<libc::timespec>::zeroed();
+    // SAFETY: the call fills the structure, which is valid when it is zero, too.
+    let time = unsafe {
+        libc::clock_gettime(libc::CLOCK_MONOTONIC, time.as_mut_ptr());
+        time.assume_init()
+    };
+    (time.tv_sec as i64) * 1_000_000_000 + time.tv_nsec as i64
+}
+
+/// A timer of a thread's CPU time, deleted with the thread.
+struct Timer(Option<libc::timer_t>);
+
+impl Timer {
+    fn started() -> Self {
+        static HANDLER: Once = Once::new();
+        HANDLER.call_once(|| {
+            // SAFETY: the structures are valid when they are zero; the handler does only what a handler may (see `look`).
+            unsafe {
+                let mut action: libc::sigaction = std::mem::zeroed();
+                action.sa_sigaction = look as *const () as usize;
+                action.sa_flags = libc::SA_RESTART;
+                libc::sigemptyset(&raw mut action.sa_mask);
+                libc::sigaction(libc::SIGVTALRM, &raw const action, ptr::null_mut());
+            }
+        });
+        // SAFETY: as above; the timer signals this thread alone, which deletes it when it ends.
+        unsafe {
+            let mut event: libc::sigevent = std::mem::zeroed();
+            event.sigev_notify = libc::SIGEV_THREAD_ID;
+            event.sigev_signo = libc::SIGVTALRM;
+            event.sigev_notify_thread_id = libc::gettid();
+            let mut timer = MaybeUninit::<libc::timer_t>::zeroed();
+            if libc::timer_create(libc::CLOCK_THREAD_CPUTIME_ID, &raw mut event, timer.as_mut_ptr()) != 0 {
+                return Self(None);
+            }
+            let timer = timer.assume_init();
+            let every = libc::timespec { tv_sec: 0, tv_nsec: LOOK_NS as _ };
+            let times = libc::itimerspec { it_interval: every, it_value: every };
+            libc::timer_settime(timer, 0, &raw const times, ptr::null_mut());
+            Self(Some(timer))
+        }
+    }
+}
+
+impl Drop for Timer {
+    fn drop(&mut self) {
+        if let Some(timer) = self.0 {
+            // SAFETY: this thread made it, and nothing else deletes it.
+            unsafe { libc::timer_delete(timer) };
+        }
+    }
+}
+
+/// The handler of the timer's signal. It reads and writes cells of its own thread, reads the clock and sets a hook: LuaJIT documents
+/// that a handler may do the last.
+extern "C" fn look(_signal: c_int) {
+    RUNNING.with(|running| {
+        let state = running.state.get();
+        if state.is_null() {
+            return;
+        }
+        let (number, looks) = running.seen.get();
+        let looks = if number == running.number.get() { looks + 1 } else { 0 };
+        running.seen.set((running.number.get(), looks));
+        // SAFETY: the state runs on this thread, so it is alive. How much it holds is a number that the call reads; the hooks run when the
+        // state is at an instruction.
+        unsafe {
+            if looks >= LOOKS || now_ns() >= running.until_ns.get() {
+                ffi::lua_sethook(state, Some(end), ffi::LUA_MASKCOUNT, 1);
+            } else if held_kib(state) > MEMORY_KIB {
+                ffi::lua_sethook(state, Some(end_if_full), ffi::LUA_MASKCOUNT, 1);
+            }
+        }
+    });
+}
+
+/// What a state holds, in KiB, with what is garbage.
+///
+/// # Safety
+/// The state is alive.
+unsafe fn held_kib(state: *mut ffi::lua_State) -> usize {
+    // SAFETY: as above.
+    unsafe { ffi::lua_gc(state, ffi::LUA_GCCOUNT, 0) as usize }
+}
+
+/// The hook of a script that runs too long.
+unsafe extern "C-unwind" fn end(state: *mut ffi::lua_State, _at: *mut ffi::lua_Debug) {
+    // SAFETY: as in `raise`.
+    unsafe { raise(state, TOO_LONG) }
+}
+
+/// The hook of a script that holds much: without its garbage it may be little.
+unsafe extern "C-unwind" fn end_if_full(state: *mut ffi::lua_State, _at: *mut ffi::lua_Debug) {
+    // SAFETY: as in `raise`; a collection may run at any instruction.
+    unsafe {
+        ffi::lua_sethook(state, None, 0, 0);
+        ffi::lua_gc(state, ffi::LUA_GCCOLLECT, 0);
+        if held_kib(state) > MEMORY_KIB {
+            raise(state, TOO_MUCH);
+        }
+    }
+}
+
+/// Raises an error with the traceback of where the script is. Once the script has caught it often, it comes at every instruction.
+///
+/// # Safety
+/// Only within a hook: its state runs and has room for a message. Nothing of Rust's is to be dropped here.
+unsafe fn raise(state: *mut ffi::lua_State, words: &'static CStr) {
+    let (ended, said) = RUNNING.with(|running| {
+        running.ended.set(running.ended.get() + 1);
+        (running.ended.get(), running.said.get())
+    });
+    // SAFETY: as above; the text of a string does not move while the string is on the stack.
+    unsafe {
+        if ended <= CATCHES {
+            ffi::lua_sethook(state, None, 0, 0);
+        }
+        if ended == 1 {
+            ffi::luaL_traceback(state, state, words.as_ptr(), 0);
+            let mut length = 0;
+            let text = ffi::lua_tolstring(state, -1, &raw mut length);
+            // A run ends with it, so it may stay.
+            let said = std::slice::from_raw_parts(text.cast::<u8>(), length).to_vec().leak();
+            RUNNING.with(|running| running.said.set(said));
+        } else {
+            ffi::lua_pushlstring(state, said.as_ptr().cast(), said.len());
+        }
+        ffi::lua_error(state)
+    }
+}

@@ -1,0 +1,274 @@
+-- sysbench.sql: connections, statements, parameters and result sets. A call that needs the server yields a request to perbuck, which resumes
+-- the coroutine with three numbers: what came (a request code of `host`), rows, and columns.
+local host = ...
+local yield, running, unpack, select, type = coroutine.yield, coroutine.running, unpack, select, type
+local error, setmetatable, tonumber, tostring = error, setmetatable, tonumber, tostring
+local EXECUTE, QUERY, PREPARE, FETCH = host.EXECUTE, host.QUERY, host.PREPARE, host.FETCH
+local CONNECT, RECONNECT, CLOSE = host.CONNECT, host.RECONNECT, host.CLOSE
+
+-- Coroutines of the script itself: a request within one passes through them, and is no value that the script yields.
+local nested, asked = false, false
+local function answered(...)
+  asked = false
+  return ...
+end
+local function ask(...)
+  if not host.threaded then error("a query is asked outside of any thread: perbuck has connections in thread_init, event, thread_done and commands", 0) end
+  if nested then
+    asked = true
+    return answered(yield(...))
+  end
+  return yield(...)
+end
+host.ask = ask
+
+local resume, create = coroutine.resume, coroutine.create
+local function passed(co, ok, ...)
+  if ok and asked then return passed(co, resume(co, yield(...))) end
+  return ok, ...
+end
+function coroutine.create(f)
+  nested = true
+  return create(f)
+end
+function coroutine.resume(co, ...) return passed(co, resume(co, ...)) end
+local function unwrapped(ok, ...)
+  if not ok then error((...), 0) end
+  return ...
+end
+function coroutine.wrap(f)
+  local co = coroutine.create(f)
+  return function(...) return unwrapped(coroutine.resume(co, ...)) end
+end
+
+local sql = {
+  type = {
+    NONE = 0, TINYINT = 1, SMALLINT = 2, INT = 3, BIGINT = 4, FLOAT = 5, DOUBLE = 6, TIME = 7, DATE = 8, DATETIME = 9,
+    TIMESTAMP = 10, CHAR = 11, VARCHAR = 12,
+  },
+  error = { NONE = 0, IGNORABLE = 1, FATAL = 2 },
+}
+sysbench.sql = sql
+sysbench.error = { RESTART_EVENT = 1 }
+
+local Result, Param, Statement, Connection, Driver = {}, {}, {}, {}, {}
+local function class(methods, name)
+  methods.__index = methods
+  methods.__tostring = function() return name end
+  -- What a script prints of a handle is its name, and nothing within.
+  methods.__metatable = false
+end
+
+-- Raises the error that the server gave to a query; never returns.
+local function raise(con, status, query, level)
+  local e = host.failure
+  local failed = { connection = con, query = query, sql_errno = e.errno, sql_state = e.state, sql_errmsg = e.message }
+  local ignorable = status == host.IGNORABLE
+  if not ignorable then
+    host.log("FATAL: " .. e.words .. " for query '" .. query .. "'")
+    local hook = sysbench.hooks.sql_error_ignorable
+    if type(hook) == "function" and hook(failed) then
+      ignorable, failed.hooked = true, true
+    end
+  end
+  if ignorable then
+    failed.errcode = sysbench.error.RESTART_EVENT
+    error(setmetatable(failed, host.restart), level + 1)
+  end
+  error(("SQL error, errno = %d, state = '%s': %s"):format(e.errno, e.state, e.message), level + 1)
+end
+
+local function alert(words)
+  host.log("ALERT: " .. words)
+end
+
+local function open(con)
+  if con.closed then
+    alert("attempt to use an already closed connection")
+    error("SQL API error", 3)
+  end
+end
+
+-- The result of a statement. As in sysbench a connection has one, which the next statement fills again.
+local function filled(con, rows, fields)
+  local rs = con.result
+  rs.nrows, rs.nfields, rs.at, rs.live = rows, fields, 0, true
+  return rs
+end
+
+class(Result, "<sql_result>")
+function Result:fetch_row()
+  if self.at >= self.nrows or self.nfields == 0 then return nil end
+  ask(FETCH, self.at)
+  self.at = self.at + 1
+  local row, cells = {}, host.row
+  for i = 1, self.nfields do row[i] = cells[i] end
+  return row
+end
+function Result:free()
+  if not self.live then
+    alert("attempt to free an invalid result set")
+    error("db_free_results() failed", 2)
+  end
+  self.live = false
+  return true
+end
+
+class(Param, "<sql_param>")
+function Param:set(value)
+  if value == nil then
+    self.value = nil
+  elseif self.longest then
+    if type(value) ~= "string" then value = tostring(value) end
+    if #value > self.longest then value = value:sub(1, self.longest) end
+    self.value = value
+  elseif self.float then
+    self.value = ("%.17g"):format(tonumber(value))
+  else
+    self.value = tonumber(value) or error("a number is expected, and " .. type(value) .. " was given", 2)
+  end
+end
+local random_string = host.random_string
+function Param:set_rand_str(format)
+  if not self.longest then error("Unsupported argument type: " .. self.type, 2) end
+  local value = random_string(format)
+  if #value > self.longest then value = value:sub(1, self.longest) end
+  self.value = value
+end
+
+class(Statement, "<sql_statement>")
+function Statement:bind_create(kind, longest)
+  local t = sql.type
+  if kind == t.CHAR or kind == t.VARCHAR then
+    return setmetatable({ type = t.VARCHAR, longest = longest or 255 }, Param)
+  elseif kind == t.FLOAT or kind == t.DOUBLE then
+    return setmetatable({ type = t.DOUBLE, float = true }, Param)
+  elseif kind == t.TINYINT or kind == t.SMALLINT or kind == t.INT or kind == t.BIGINT then
+    return setmetatable({ type = t.BIGINT }, Param)
+  end
+  error("Unsupported argument type: " .. tostring(kind), 2)
+end
+function Statement:bind_param(...)
+  local count = select("#", ...)
+  if count < 1 then return nil end
+  self.params, self.count = { ... }, count
+  return 0
+end
+function Statement:execute()
+  local id, p, count = self.id, self.params, self.count
+  local status, rows, fields
+  if count == 0 then
+    status, rows, fields = ask(EXECUTE, id)
+  elseif count == 1 then
+    status, rows, fields = ask(EXECUTE, id, p[1].value)
+  elseif count == 2 then
+    status, rows, fields = ask(EXECUTE, id, p[1].value, p[2].value)
+  elseif count == 4 then
+    status, rows, fields = ask(EXECUTE, id, p[1].value, p[2].value, p[3].value, p[4].value)
+  else
+    local values = {}
+    for i = 1, count do values[i] = p[i].value end
+    status, rows, fields = ask(EXECUTE, id, unpack(values, 1, count))
+  end
+  if status < 0 then raise(self.connection, status, "<prepared statement>", 2) end
+  return filled(self.connection, rows, fields)
+end
+function Statement:next_result() return nil end
+function Statement:close()
+  return 0
+end
+
+class(Connection, "<sql_connection>")
+function Connection:query(query)
+  open(self)
+  local status, rows, fields = ask(QUERY, query)
+  if status < 0 then raise(self, status, query, 2) end
+  return filled(self, rows, fields)
+end
+function Connection:query_row(query)
+  local rs = self:query(query)
+  if rs.nrows == 0 or rs.nfields == 0 then return nil end
+  return unpack(rs:fetch_row(), 1, rs.nfields)
+end
+function Connection:more_results() return false end
+function Connection:next_result() return nil end
+function Connection:prepare(query)
+  open(self)
+  local status, id = ask(PREPARE, query)
+  if status < 0 then
+    host.log("FATAL: " .. host.failure.prepare)
+    error("SQL API error", 2)
+  end
+  return setmetatable({ connection = self, id = id, count = 0 }, Statement)
+end
+function Connection:disconnect()
+  if self.closed then
+    alert("attempt to close an already closed connection")
+    return true
+  end
+  self.closed = true
+  ask(CLOSE)
+  host.connected = nil
+  return true
+end
+function Connection:reconnect()
+  local status = ask(RECONNECT)
+  if status < 0 then error("db_connection_reconnect() failed", 2) end
+  return true
+end
+
+-- Rows of one INSERT are sent together when they have so many bytes.
+local BULK_BYTES = 512 * 1024
+function Connection:bulk_insert_init(head)
+  self.bulk = { head = head, size = #head, n = 0 }
+  return true
+end
+local function send_bulk(con)
+  local bulk = con.bulk
+  if bulk.n == 0 then return end
+  local query = bulk.head .. " " .. table.concat(bulk, ",", 1, bulk.n)
+  bulk.n, bulk.size = 0, #bulk.head
+  local status = ask(QUERY, query)
+  if status < 0 then raise(con, status, query:sub(1, 200), 3) end
+end
+function Connection:bulk_insert_next(row)
+  local bulk = self.bulk
+  if not bulk then
+    alert("attempt to call bulk_insert_next() before bulk_insert_init()")
+    error("db_bulk_insert_next() failed", 2)
+  end
+  if bulk.size + #row + 1 > BULK_BYTES then send_bulk(self) end
+  bulk.n = bulk.n + 1
+  bulk[bulk.n] = row
+  bulk.size = bulk.size + #row + 1
+  return true
+end
+function Connection:bulk_insert_done()
+  if self.bulk then
+    send_bulk(self)
+    self.bulk = nil
+  end
+  return true
+end
+
+class(Driver, "<sql_driver>")
+function Driver:name() return host.driver end
+function Driver:connect()
+  local before = host.connected
+  if before then
+    error("perbuck gives each thread one connection, and this thread has one already; close it by disconnect() first", 2)
+  end
+  local status = ask(CONNECT)
+  if status < 0 then error("connection creation failed", 2) end
+  local con = setmetatable({ error = sql.error.NONE }, Connection)
+  con.result = setmetatable({ nrows = 0, nfields = 0, at = 0 }, Result)
+  host.connected = con
+  return con
+end
+function sql.driver(name)
+  if name ~= nil and name ~= host.driver then
+    host.log("FATAL: invalid database driver name: '" .. tostring(name) .. "'")
+    error("failed to initialize the DB driver", 2)
+  end
+  return setmetatable({}, Driver)
+end

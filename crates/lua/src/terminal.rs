@@ -1,0 +1,390 @@
+//! A terminal: one state of Lua, whose coroutine runs events and asks for statements.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use perbuck_load::connection::Connection;
+use perbuck_load::driver::{Access, Effect, Session};
+use perbuck_load::error::{DriverError, ErrorClass, ErrorCode};
+use perbuck_load::statement::{Statement, StatementId, Verb};
+use perbuck_load::workload::{Done, Operation, Terminal, TerminalId};
+
+use crate::draws::Draws;
+use crate::limit::{self, ENDED};
+use crate::raw::{Asked, Coroutine, Resumed};
+use crate::script::LuaScript;
+use crate::state::{State, asks, jobs, refused, words};
+
+/// How long after its window a script that still runs is ended, in nanoseconds.
+const AFTER_WINDOW_NS: i64 = 1_000_000_000;
+
+type Result<T, E = DriverError> = std::result::Result<T, E>;
+
+/// A statement that a script prepared.
+#[derive(Debug, Clone, Copy)]
+enum Prepared {
+    Begin,
+    Commit,
+    Rollback,
+    /// That of the connection.
+    Known(StatementId),
+}
+
+/// A state with its coroutine. The coroutine is dropped first.
+struct Machine {
+    coroutine: Coroutine,
+    state: State,
+}
+
+/// One terminal of a script.
+pub struct LuaTerminal {
+    script: Arc<LuaScript>,
+    id: TerminalId,
+    driver: &'static str,
+    machine: Option<Box<Machine>>,
+    prepared: Vec<Prepared>,
+    /// The texts of those that the connection knows, for one that is opened again.
+    texts: Vec<String>,
+    /// Text of the query that is sent.
+    query: String,
+    /// Text of the cell that is read.
+    cell: Vec<u8>,
+    /// The failure that the script was told of last.
+    failure: Option<DriverError>,
+    /// When the script is ended at the latest, by the monotonic clock.
+    until_ns: i64,
+    keeps_rows: bool,
+    /// Whether a hook of the script says that the last failure is ignored.
+    hooked: bool,
+    over: bool,
+}
+
+/// How a job ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Ended {
+    /// Whether it returned something, which ends the thread of an event.
+    returned: bool,
+    /// Whether it asked for anything.
+    asked: bool,
+}
+
+impl LuaTerminal {
+    pub(crate) fn new(script: Arc<LuaScript>, id: TerminalId, driver: &'static str) -> Self {
+        Self {
+            keeps_rows: true,
+            hooked: false,
+            script,
+            id,
+            driver,
+            machine: None,
+            prepared: Vec::new(),
+            texts: Vec::new(),
+            query: String::new(),
+            cell: Vec::new(),
+            failure: None,
+            until_ns: i64::MAX,
+            over: false,
+        }
+    }
+
+    /// Makes the state, and initialises the thread of the script.
+    async fn boot<S: Session>(&mut self, connection: &mut Connection<S>) -> Result<()> {
+        limit::watch_this_thread();
+        let runs = self.script.applies_load();
+        // A command with one thread runs in sysbench's main thread, which has no number.
+        let thread = (runs || self.id.of > 1).then_some(self.id.index);
+        let draws = Draws::new(self.script.random.clone(), self.id.seed, (self.id.index, self.id.of));
+        let failed = |message: String| DriverError::client(ErrorClass::Fatal, "lua", message);
+        let state = State::new(&self.script, self.driver, thread, draws).map_err(failed)?;
+        let main = state.host.get("main").map_err(|e| failed(words(&e)))?;
+        let mut coroutine = Coroutine::new(&state.lua, main).map_err(|e| failed(words(&e)))?;
+        if coroutine.resume(true, &[i64::from(self.id.index)], i64::MAX) == Resumed::Over {
+            return Err(failed(coroutine.failure()));
+        }
+        self.keeps_rows = state.reads_rows();
+        self.machine = Some(Box::new(Machine { coroutine, state }));
+        (self.prepared, self.texts) = (Vec::new(), Vec::new());
+        if runs { self.run(jobs::THREAD_INIT, connection).await.map(drop) } else { Ok(()) }
+    }
+
+    /// Runs a job to its end.
+    async fn run<S: Session>(&mut self, job: i64, connection: &mut Connection<S>) -> Result<Ended> {
+        let Some(mut machine) = self.machine.take() else {
+            return Err(DriverError::client(ErrorClass::Fatal, "lua", "the script has no state"));
+        };
+        let ended = self.steps(&mut machine, job, connection).await;
+        // A coroutine that was ended outside of its own protection runs nothing any more.
+        if !matches!(ended, Err(ref error) if error.code == ErrorCode::Word("client", ENDED_CODE)) {
+            self.machine = Some(machine);
+        }
+        ended
+    }
+
+    async fn steps<S: Session>(&mut self, machine: &mut Machine, job: i64, connection: &mut Connection<S>) -> Result<Ended> {
+        let mut reply = [job, 0, 0];
+        let mut asked = false;
+        loop {
+            let resumed = machine.coroutine.resume(false, &reply, self.until_ns);
+            let code = if resumed == Resumed::Yielded { machine.coroutine.number(1) } else { 0 };
+            match code {
+                asks::EXECUTE => reply = self.execute(machine, connection).await?,
+                asks::DONE => return Ok(Ended { returned: machine.coroutine.number(2) == 1, asked }),
+                asks::RESTART => return Err(self.restarts(machine.coroutine.number(2) == 1)),
+                asks::FAILED => {
+                    let text = String::from_utf8_lossy(machine.coroutine.text(2)).into_owned();
+                    return Err(self.failed(text));
+                }
+                0 => return Err(self.over(machine.coroutine.failure())),
+                _ => reply = self.seldom(code, machine, connection).await?,
+            }
+            asked = true;
+        }
+    }
+
+    /// The failure after which the event starts again, as sysbench does after each that is ignored.
+    #[cold]
+    fn restarts(&mut self, hooked: bool) -> DriverError {
+        self.hooked = hooked;
+        match self.failure.take() {
+            Some(failure) if failure.class == ErrorClass::Lost => failure,
+            Some(failure) => failure.with_class(ErrorClass::Retry),
+            None => script_failed("the script restarts an event that no error of the database ended"),
+        }
+    }
+
+    /// Runs an event, also where a hook of the script makes an error one that is ignored: the engine knows nothing of those.
+    async fn event<S: Session>(&mut self, connection: &mut Connection<S>) -> Result<Ended> {
+        loop {
+            let ended = self.run(jobs::EVENT, connection).await;
+            if !std::mem::take(&mut self.hooked) || limit::now_ns() >= self.until_ns {
+                return ended;
+            }
+            connection.rollback().await?;
+        }
+    }
+
+    /// What the end of the coroutine itself means.
+    #[cold]
+    fn over(&self, message: String) -> DriverError {
+        DriverError::client(ErrorClass::Failed, ENDED_CODE, message)
+    }
+
+    /// What an error of the script means that it did not catch: that of the database that caused it, or its own.
+    #[cold]
+    fn failed(&mut self, text: String) -> DriverError {
+        match self.failure.take() {
+            Some(failure) if text.contains(&failure.message) => failure,
+            _ if text.contains(ENDED) || text.contains("not enough memory") => {
+                DriverError::client(ErrorClass::Failed, ENDED_CODE, text)
+            }
+            _ => script_failed(&text),
+        }
+    }
+
+    #[inline]
+    async fn execute<S: Session>(&mut self, machine: &mut Machine, connection: &mut Connection<S>) -> Result<[i64; 3]> {
+        let stack = &machine.coroutine;
+        let prepared = self.prepared.get(stack.number(2) as usize).copied();
+        let answer = match prepared {
+            Some(Prepared::Known(id)) => {
+                let params = connection.bind();
+                for at in 3..=stack.count() {
+                    match stack.value(at) {
+                        Asked::Number(number) => params.int(number as i64),
+                        Asked::Text(text) => params.text(text),
+                        Asked::Nil | Asked::Other => params.null(),
+                    };
+                }
+                connection.execute(id).await
+            }
+            Some(other) => control(other, connection).await,
+            None => return Err(script_failed("the script executes a statement that it has closed")),
+        };
+        match answer {
+            Ok(effect) => Ok(told(effect, connection)),
+            Err(error) => self.refused(machine, error),
+        }
+    }
+
+    /// Tells the script of a failure of the database.
+    #[cold]
+    fn refused(&mut self, machine: &mut Machine, error: DriverError) -> Result<[i64; 3]> {
+        let status = if self.script.tolerance.tolerates(&error) { refused::IGNORABLE } else { refused::FATAL };
+        machine.state.tell(&error).map_err(|e| script_failed(&words(&e)))?;
+        self.failure = Some(error);
+        Ok([status, 0, 0])
+    }
+
+    #[cold]
+    async fn seldom<S: Session>(&mut self, code: i64, machine: &mut Machine, connection: &mut Connection<S>) -> Result<[i64; 3]> {
+        let stack = &machine.coroutine;
+        match code {
+            asks::QUERY => {
+                self.take_query(stack.text(2))?;
+                let answer = match known(&self.query) {
+                    Some(word) => control(word, connection).await,
+                    None => connection.text(verb(&self.query), &self.query).await,
+                };
+                match answer {
+                    Ok(effect) => Ok(told(effect, connection)),
+                    Err(error) => self.refused(machine, error),
+                }
+            }
+            asks::PREPARE => {
+                self.take_query(stack.text(2))?;
+                match self.prepare(connection).await {
+                    Ok(position) => Ok([0, position as i64, 0]),
+                    Err(error) => self.refused(machine, error),
+                }
+            }
+            asks::FETCH => {
+                let row = stack.number(2) as usize;
+                let rows = connection.rows();
+                for column in 0..rows.width() {
+                    self.cell.clear();
+                    let cell = rows.write(row, column, &mut self.cell)?.then_some(&*self.cell);
+                    machine.state.put_cell(column, cell).map_err(|e| script_failed(&words(&e)))?;
+                }
+                Ok([0, rows.width() as i64, 0])
+            }
+            asks::SLEEP => {
+                perbuck_event::sleep(Duration::from_micros(stack.number(2).max(0) as u64)).await;
+                Ok([0; 3])
+            }
+            asks::CONNECT | asks::CLOSE => Ok([0; 3]),
+            _ => Err(script_failed("perbuck opens no connection again at the request of a script")),
+        }
+    }
+
+    fn take_query(&mut self, text: &[u8]) -> Result<()> {
+        self.query.clear();
+        let text = std::str::from_utf8(text).map_err(|e| script_failed(&format!("a query is no UTF-8 text: {e}")))?;
+        self.query.push_str(text);
+        Ok(())
+    }
+
+    /// Prepares the query that was taken.
+    async fn prepare<S: Session>(&mut self, connection: &mut Connection<S>) -> Result<usize> {
+        let prepared = match known(&self.query) {
+            Some(word) => word,
+            None => {
+                let sql = self.query.clone();
+                let statement = Statement { verb: verb(&sql), sql, records: None, keep_rows: self.keeps_rows };
+                let id = connection.add_statement(statement).await?;
+                self.texts.push(self.query.clone());
+                Prepared::Known(id)
+            }
+        };
+        self.prepared.push(prepared);
+        Ok(self.prepared.len() - 1)
+    }
+
+    /// Prepares everything on a connection that was opened again.
+    #[cold]
+    async fn prepare_all<S: Session>(&mut self, connection: &mut Connection<S>) -> Result<()> {
+        for sql in &self.texts[connection.statements()..] {
+            let statement = Statement { verb: verb(sql), sql: sql.clone(), records: None, keep_rows: self.keeps_rows };
+            connection.add_statement(statement).await?;
+        }
+        Ok(())
+    }
+}
+
+/// The word under which a script that was ended is counted.
+const ENDED_CODE: &str = "lua ended";
+
+#[cold]
+fn script_failed(message: &str) -> DriverError {
+    DriverError::client(ErrorClass::Fatal, "lua", message)
+}
+
+/// What a script is told of a statement that succeeded.
+#[inline]
+fn told<S: Session>(effect: Effect, connection: &Connection<S>) -> [i64; 3] {
+    match effect {
+        Effect::ResultSet => [1, connection.rows().len() as i64, connection.rows().width() as i64],
+        Effect::Affected(rows) => [0, rows as i64, 0],
+    }
+}
+
+/// A statement of transactions, which the engine counts for itself.
+fn known(sql: &str) -> Option<Prepared> {
+    let word = sql.trim().trim_end_matches(';').trim_end();
+    [("begin", Prepared::Begin), ("commit", Prepared::Commit), ("rollback", Prepared::Rollback)]
+        .into_iter()
+        .find(|(known, _)| word.eq_ignore_ascii_case(known))
+        .map(|(_, prepared)| prepared)
+}
+
+async fn control<S: Session>(word: Prepared, connection: &mut Connection<S>) -> Result<Effect> {
+    match word {
+        Prepared::Begin => connection.begin(Access::Write).await?,
+        Prepared::Commit => connection.commit().await?,
+        Prepared::Rollback | Prepared::Known(_) => connection.rollback().await?,
+    }
+    Ok(Effect::Affected(0))
+}
+
+/// What the server counts a statement as: its first word.
+fn verb(sql: &str) -> Verb {
+    let word = sql.trim_start().split(|c: char| !c.is_ascii_alphabetic()).next().unwrap_or_default();
+    [("select", Verb::Select), ("insert", Verb::Insert), ("update", Verb::Update), ("delete", Verb::Delete)]
+        .into_iter()
+        .find(|(known, _)| word.eq_ignore_ascii_case(known))
+        .map_or(Verb::Other, |(_, verb)| verb)
+}
+
+impl Terminal for LuaTerminal {
+    async fn start<S: Session>(&mut self, connection: &mut Connection<S>) -> Result<()> {
+        if !self.script.applies_load() {
+            // To build an index takes longer than any transaction.
+            connection.lift_timeout();
+        }
+        self.boot(connection).await
+    }
+
+    async fn finish<S: Session>(&mut self, connection: &mut Connection<S>) -> Result<()> {
+        if self.script.applies_load() && self.machine.is_some() {
+            self.until_ns = limit::now_ns() + AFTER_WINDOW_NS;
+            self.run(jobs::THREAD_DONE, connection).await?;
+        }
+        Ok(())
+    }
+
+    fn kind(&mut self, _operation: &Operation) -> u8 {
+        0
+    }
+
+    async fn transaction<S: Session>(&mut self, connection: &mut Connection<S>, operation: &mut Operation) -> Result<Done> {
+        if self.machine.is_none() {
+            self.boot(connection).await?;
+        }
+        if connection.statements() < self.texts.len() {
+            self.prepare_all(connection).await?;
+        }
+        if operation.sequence == 0
+            && let Some(length_ns) = self.script.length_ns
+        {
+            self.until_ns = limit::now_ns().saturating_add(length_ns as i64).saturating_add(AFTER_WINDOW_NS);
+        }
+        if let Some(machine) = &mut self.machine {
+            machine.state.draws.get().draw_from(operation.rng.clone());
+        }
+        let runs = self.script.applies_load();
+        let ended = if runs { self.event(connection).await? } else { self.run(jobs::COMMAND, connection).await? };
+        self.over = ended.returned || !runs;
+        if !ended.asked {
+            // Terminals of the same thread want to work, too.
+            perbuck_event::yield_now().await;
+        }
+        Ok(Done::committed(0))
+    }
+
+    fn redraws(&self) -> bool {
+        true
+    }
+
+    fn is_over(&self) -> bool {
+        self.over
+    }
+}
