@@ -136,6 +136,7 @@ impl<S: Session> Connection<S> {
             Verb::Insert => self.counts.insert += 1,
             Verb::Update => self.counts.update += 1,
             Verb::Delete => self.counts.delete += 1,
+            Verb::Other => {}
         }
     }
 
@@ -164,6 +165,26 @@ impl<S: Session> Connection<S> {
         self.timed(Other::Text, sent_ns);
         self.count_effect(effect);
         Ok(&self.rows)
+    }
+
+    /// Executes a text that a workload writes for each transaction; its rows are kept.
+    #[inline]
+    pub async fn text(&mut self, verb: Verb, sql: &str) -> Result<&Rows, DriverError> {
+        self.last = None;
+        self.count_sent(verb);
+        let sent_ns = self.clock_ns();
+        let effect = self.session.query(sql, &mut self.rows).await?;
+        self.timed(Other::Text, sent_ns);
+        self.count_effect(effect);
+        Ok(&self.rows)
+    }
+
+    /// The names of the columns of a statement's result, which the server is asked for: see [`Session::columns`].
+    ///
+    /// # Errors
+    /// That the statement cannot be prepared.
+    pub async fn columns(&mut self, id: StatementId) -> Result<Option<Vec<String>>, DriverError> {
+        self.session.columns(id).await
     }
 
     /// Inserts rows, given cell by cell, by INSERT statements of many rows; counts as one INSERT. After an error no row is kept.
@@ -232,7 +253,12 @@ impl<S: Session> Connection<S> {
 
     /// Lets time pass within a transaction, before a workload tries something again; it belongs to its service time.
     pub async fn pause_ms(&self, length_ms: u64) {
-        perbuck_event::sleep(Duration::from_millis(length_ms)).await;
+        self.pause(Duration::from_millis(length_ms)).await;
+    }
+
+    /// The same, as exactly as the event loop's timer.
+    pub async fn pause(&self, length: Duration) {
+        perbuck_event::sleep(length).await;
     }
 
     /// The text of the last statement of the catalogue that was sent.

@@ -17,6 +17,8 @@ pub enum Verb {
     Update,
     /// DELETE.
     Delete,
+    /// Anything else, such as CALL or TRUNCATE.
+    Other,
 }
 
 /// One statement.
@@ -63,6 +65,7 @@ impl Verb {
             Self::Insert => "insert",
             Self::Update => "update",
             Self::Delete => "delete",
+            Self::Other => "other",
         }
     }
 }
