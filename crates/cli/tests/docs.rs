@@ -342,7 +342,6 @@ fn the_example_of_your_own_sql() {
     assert!(records.len() == 6 && (share - 0.75).abs() < 0.2, "{share}");
 }
 
-/// What needs no cluster.
 #[test]
 fn two_databases() {
     let desk = desk();

@@ -15,17 +15,19 @@ mod target;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use perbuck_console::{fail, print, say, stop_on_signal};
+use perbuck_console::{fail, print, say, stop_by_signal, stop_on_signal};
 use perbuck_core::study::Scalar;
 use perbuck_database::registry::AnyTarget;
 use perbuck_database::secret::Secret;
 use perbuck_lab::error::{ErrorKind, LabError};
 use perbuck_lab::stage::Stage;
+use perbuck_load::stop::StopToken;
 use perbuck_workloads::script::{BUILTINS, Builtin, Options, say_debug_by};
 
 use options::{TABLE, help};
 use printer::Lines;
 use settings::Settings;
+use summary::aborting;
 
 use crate::advice::{Advice, answer_text};
 use crate::flags::Given;
@@ -50,7 +52,9 @@ const COMMAND: DropIn = DropIn {
         errors: "--max-tries tries a transaction again after a serialization failure or a deadlock",
         reach: "check that the server runs, and the options of host and port",
     },
-    unreachable: |target, answer| format!("connection to {} failed: {}", target.described(), answer_text(answer)),
+    unreachable: |target, answer| {
+        format!("connection to server at {} failed: FATAL:  {}", target.described(), answer_text(answer))
+    },
     connects: |_| true,
     ended: (answer_text, ""),
 };
@@ -87,6 +91,9 @@ fn ordered(words: &[OsString]) -> Result<(), End> {
     let target = target::target(given)?;
     let password = password(given, &target)?;
     say_debug_by(say);
+    if given.has("random-seed") {
+        say(&format!("pgbench: setting random seed to {}", settings.seed));
+    }
     if given.switch("initialize") {
         initialize(given, &settings, &target, &password)
     } else {
@@ -166,7 +173,7 @@ fn series(settings: &Settings, scale: u32) -> Result<Series, Refused> {
 }
 
 fn measure(settings: &Settings, target: &AnyTarget, password: &Secret) -> Result<(), End> {
-    let stop = stop_on_signal("stopping; this run is thrown away")?;
+    let stop = stop_by_signal(StopToken::keeping(), "ending the run")?;
     let first = series(settings, settings.scale)?;
     let scale = {
         let run = Run { command: &COMMAND, series: &first, target, password, records: &settings.records, agents: None };
@@ -180,9 +187,19 @@ fn measure(settings: &Settings, target: &AnyTarget, password: &Secret) -> Result
     let run = Run { command: &COMMAND, series: &series, target, password, records: &settings.records, agents: None };
     let stage = run.stage(settings.load.longest_s(), &stop)?;
     notes::used(&stage, KIND, "perbuck pgbench")?;
-    let mut lines = Lines::new(settings, scale);
+    let mut lines = Lines::new(settings, scale, stop.clone());
     let ended = run.drive(&stage, &mut lines, &mut Standard, &stop)?;
-    Ok(run.finish(&ended, true, &lines, &mut Standard)?)
+    let aborted = aborting(&ended.record.errors).next().is_some();
+    run.finish(&ended, !ended.early && !aborted, &lines, &mut Standard)?;
+    if aborted {
+        let message = "Run was aborted; the above results are incomplete.";
+        return Err(LabError::new(ErrorKind::Failed, message, "").into());
+    }
+    if ended.early {
+        let message = "interrupted: the numbers cover the time until then, and no record is kept";
+        return Err(LabError::new(ErrorKind::Interrupted, message, "").into());
+    }
+    Ok(())
 }
 
 /// Finds the scale of the tables, and makes them ready.

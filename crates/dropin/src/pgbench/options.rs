@@ -46,7 +46,7 @@ const OUTPUT: &[Flag] = &[
     done("progress", Int, "", "seconds between lines of progress").short('P'),
     done("progress-timestamp", Switch, "false", "the time of the clock in lines of progress"),
     done("failures-detailed", Switch, "false", "failures by their kinds"),
-    ignored("verbose-errors", Switch, "false", "nothing to do: errors are counted by code and told at the end"),
+    done("verbose-errors", Switch, "false", "errors by their codes, at the end"),
     ignored("debug", Switch, "false", "nothing to do: perbuck tells no statements").short('d'),
     refused("report-per-command", Switch, "perbuck takes no times of single commands: leave -r out").short('r'),
     refused("log", Switch, "perbuck keeps no line for each transaction: --results keeps a record with every second").short('l'),

@@ -3,10 +3,12 @@
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use perbuck_lab::error::LabError;
+use perbuck_load::error::ErrorClass;
 use perbuck_load::observer::SecondSeen;
+use perbuck_load::stop::StopToken;
 
 use super::settings::Settings;
-use super::summary::{Passed, Summary, progress};
+use super::summary::{Passed, Summary, aborting, progress};
 use crate::output::{Streams, errors_by_code};
 use crate::run::{Ended, Printer, defect};
 
@@ -17,14 +19,26 @@ pub(super) struct Lines<'a> {
     began: Instant,
     /// From there until connections were open.
     connecting: Option<Duration>,
+    /// Ends the run after an error that ends a client of pgbench.
+    stop: StopToken,
+    stopped: bool,
     /// Whole seconds that are over.
     seconds: u32,
     passed: Passed,
 }
 
 impl<'a> Lines<'a> {
-    pub(super) fn new(settings: &'a Settings, scale: u32) -> Self {
-        Self { settings, scale, began: Instant::now(), connecting: None, seconds: 0, passed: Passed::default() }
+    pub(super) fn new(settings: &'a Settings, scale: u32, stop: StopToken) -> Self {
+        Self {
+            settings,
+            scale,
+            began: Instant::now(),
+            connecting: None,
+            stop,
+            stopped: false,
+            seconds: 0,
+            passed: Passed::default(),
+        }
     }
 
     fn time(&self) -> String {
@@ -43,6 +57,12 @@ impl Printer for Lines<'_> {
     }
 
     fn second(&mut self, seen: &SecondSeen<'_>, out: &mut dyn Streams) -> Result<(), LabError> {
+        let ends =
+            ErrorClass::ALL.iter().zip(seen.second.by_class).any(|(class, count)| *class != ErrorClass::Retry && count > 0);
+        // A second request would throw the run away.
+        if ends && !std::mem::replace(&mut self.stopped, true) {
+            self.stop.request();
+        }
         if seen.interval.start_ms < 0 {
             return Ok(());
         }
@@ -69,7 +89,8 @@ impl Printer for Lines<'_> {
             connecting_ms: self.connecting.unwrap_or_default().as_secs_f64() * 1e3,
         };
         out.print(&summary.text().map_err(defect)?)?;
-        if !record.errors.is_empty() {
+        aborting(&record.errors).for_each(|error| out.say(&format!("pgbench: error: client aborted: {}", error.example)));
+        if self.settings.errors && !record.errors.is_empty() {
             out.say(&format!("perbuck: errors by code:\n{}", errors_by_code(&record.errors).trim_end()));
         }
         Ok(())

@@ -62,6 +62,8 @@ pub(super) struct Settings {
     pub(super) progress_s: Option<u32>,
     pub(super) timestamps: bool,
     pub(super) failures_detailed: bool,
+    /// Whether errors are told by their codes.
+    pub(super) errors: bool,
     pub(super) vacuum: Vacuum,
     /// As given; the tables say it where a script of pgbench's own is run.
     pub(super) scale: u32,
@@ -117,7 +119,8 @@ impl Settings {
                 attempts: if max_tries == 0 { UNLIMITED } else { max_tries },
                 drain_ns: DRAIN_NS,
                 time_statements: false,
-                tolerance: Tolerance::Listed { codes: Vec::new(), retries: true, losses: false },
+                // What ends a client of pgbench ends the run: see `Lines`.
+                tolerance: Tolerance::Every,
                 seed: Seed(seed),
             },
             transactions,
@@ -128,9 +131,10 @@ impl Settings {
             progress_s: optional(given, "progress", 1, 1_000_000)?,
             timestamps: given.switch("progress-timestamp"),
             failures_detailed: given.switch("failures-detailed"),
-            vacuum: match (given.switch("vacuum-all"), given.switch("no-vacuum")) {
-                (true, _) => Vacuum::All,
-                (false, true) => Vacuum::None,
+            errors: given.switch("verbose-errors"),
+            vacuum: match (given.switch("no-vacuum"), given.switch("vacuum-all")) {
+                (true, _) => Vacuum::None,
+                (false, true) => Vacuum::All,
                 (false, false) => Vacuum::Small,
             },
             scale: given.count("scale", 1, 1_000_000)?,
@@ -162,7 +166,6 @@ impl Settings {
         }
         let mut variables = self.variables.clone();
         variables.entry("scale".to_owned()).or_insert_with(|| scale.to_string());
-        variables.entry("random_seed".to_owned()).or_insert_with(|| self.seed.to_string());
         let variables: Vec<String> = variables.iter().map(|(name, value)| format!("{name}={value}")).collect();
         put("variables", Scalar::Text(variables.join(", ")));
         put("protocol", Scalar::Text(if self.simple { "simple" } else { "prepared" }.to_owned()));

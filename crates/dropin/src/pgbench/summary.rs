@@ -1,9 +1,11 @@
 //! What pgbench prints of a run: lines of progress, and the summary at the end.
 
+use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use perbuck_core::histogram::Histogram;
-use perbuck_core::run_record::{RunRecord, TransactionRecord};
+use perbuck_core::run_record::{ErrorRecord, RunRecord, TransactionRecord};
+use perbuck_load::error::ErrorClass;
 
 use super::settings::Settings;
 
@@ -49,6 +51,11 @@ pub(super) fn progress(passed: &Passed, at: &str, settings: &Settings) -> String
     line
 }
 
+/// The errors after which pgbench ends a client: all but those after which a transaction can be tried again.
+pub(super) fn aborting(errors: &BTreeMap<String, ErrorRecord>) -> impl Iterator<Item = &ErrorRecord> {
+    errors.values().filter(|error| error.class != ErrorClass::Retry.word())
+}
+
 /// What a summary counts.
 struct Counted {
     completed: u64,
@@ -56,12 +63,14 @@ struct Counted {
 }
 
 impl Counted {
-    fn of<'a>(all: impl Iterator<Item = &'a TransactionRecord>) -> Self {
+    /// Those of some scripts; `aborted` of them met an error that ends a client, which pgbench does not count.
+    fn of<'a>(all: impl Iterator<Item = &'a TransactionRecord>, aborted: u64) -> Self {
         let mut counted = Self { completed: 0, failed: 0 };
         for one in all {
             counted.completed += one.completed();
             counted.failed += one.failed;
         }
+        counted.failed = counted.failed.saturating_sub(aborted);
         counted
     }
 
@@ -87,7 +96,8 @@ impl Summary<'_> {
     /// Says which histogram cannot be decoded.
     pub(super) fn text(&self) -> Result<String, String> {
         let (s, record) = (self.settings, self.record);
-        let counted = Counted::of(record.measured.transactions.values());
+        let aborted = aborting(&record.errors).map(|error| error.count).sum();
+        let counted = Counted::of(record.measured.transactions.values(), aborted);
         let seconds = record.measured.window_ns as f64 / 1e9;
         let mut out = self.head();
         match s.transactions {
@@ -201,7 +211,7 @@ impl Summary<'_> {
             seen.push(&script.name);
             let name = if same == 0 { script.name.clone() } else { format!("{} #{}", script.name, same + 1) };
             let Some(of) = self.record.measured.transactions.get(&name) else { continue };
-            let own = Counted::of(std::iter::once(of));
+            let own = Counted::of(std::iter::once(of), 0);
             let share = own.completed as f64 * 100.0 / counted.completed.max(1) as f64;
             let targets = f64::from(script.weight) * 100.0 / weights.max(1) as f64;
             let tps = if seconds > 0.0 { own.completed as f64 / seconds } else { 0.0 };

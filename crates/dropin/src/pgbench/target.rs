@@ -64,5 +64,51 @@ pub(super) fn target(given: &Given) -> Result<AnyTarget, Refused> {
         None => "preferred",
     };
     let database = database.unwrap_or_else(|| user.clone());
-    servers(scheme, &user, &[(host, number)], &database, &[("tls", mode.to_owned())]).map(as_the_program)
+    let settings =
+        variable("PGOPTIONS").filter(|_| !is_mysql).map(|text| session_settings(&text)).transpose()?.unwrap_or_default();
+    let mut options = vec![("tls", mode.to_owned())];
+    options.extend(settings.iter().map(|(name, value)| (name.as_str(), value.clone())));
+    servers(scheme, &user, &[(host, number)], &database, &options).map(as_the_program)
+}
+
+/// The settings in PGOPTIONS, `-c NAME=VALUE` each, as options of an address. A backslash keeps the sign after it.
+fn session_settings(text: &str) -> Result<Vec<(String, String)>, Refused> {
+    let (mut words, mut chars) = (vec![String::new()], text.chars());
+    while let Some(c) = chars.next() {
+        match c {
+            '\\' => words.last_mut().into_iter().for_each(|word| word.extend(chars.clone().next())),
+            ' ' => words.push(String::new()),
+            c => words.last_mut().into_iter().for_each(|word| word.push(c)),
+        }
+        if c == '\\' {
+            chars.next();
+        }
+    }
+    let wrong = || Refused::usage(format!("PGOPTIONS is \"{text}\""), "perbuck reads -c NAME=VALUE in it, and nothing else");
+    let mut all = Vec::new();
+    let mut words = words.into_iter().filter(|word| !word.is_empty());
+    while let Some(word) = words.next() {
+        let setting = match word.strip_prefix("-c") {
+            Some("") => words.next().ok_or_else(wrong)?,
+            Some(rest) => rest.to_owned(),
+            None => word.strip_prefix("--").ok_or_else(wrong)?.to_owned(),
+        };
+        let (name, value) = setting.split_once('=').ok_or_else(wrong)?;
+        all.push((format!("set.{name}"), value.to_owned()));
+    }
+    Ok(all)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settings_of_a_session_are_read_from_the_variable() {
+        let all = session_settings("-c default_transaction_isolation=repeatable\\ read  -cwork_mem=4MB --jit=off").unwrap();
+        let all: Vec<(&str, &str)> = all.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+        let expected = [("set.default_transaction_isolation", "repeatable read"), ("set.work_mem", "4MB"), ("set.jit", "off")];
+        assert_eq!(all, expected);
+        assert!(session_settings("-E").is_err() && session_settings("-c x").is_err() && session_settings("-c").is_err());
+    }
 }

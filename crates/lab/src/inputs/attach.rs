@@ -78,5 +78,10 @@ mod tests {
         for other in ["/etc/hostname", "../my.cnf"] {
             assert!(!study(other).unwrap().contains("[files]"), "{other}");
         }
+        // A script is no configuration.
+        write("a.sql", "SELECT\npassword\nFROM users;\n");
+        write("s.toml", "[[workload]]\nfile = \"a.sql@2, builtin:tpcb-like\"\n");
+        let text = study_text(&folder.path().join("s.toml"), &Targets::new()).unwrap();
+        assert!(text.contains("[files]\n\"a.sql\"") && text.contains("FROM users"), "{text}");
     }
 }

@@ -4,7 +4,10 @@
 //! is another permutation; `\shell`, `\setshell` and pipelines are refused; statements that `\;` joins are sent one by one where the
 //! database takes no such text, or where their results are stored.
 
+#[cfg(test)]
+mod allocation_tests;
 mod builtin;
+mod compile;
 mod data;
 mod expression;
 mod options;
@@ -18,9 +21,10 @@ mod value;
 mod variables;
 
 pub use builtin::{BUILTIN, BUILTINS, Builtin};
+pub use compile::Scripts;
 pub use data::{AccountsPart, ScriptData, TABLES};
 pub use options::{Options, Protocol};
 pub use program::Fault;
 pub use registration::{KIND, OPTIONS};
-pub use terminal::{ScriptTerminal, Scripts, say_debug_by};
+pub use terminal::{ScriptTerminal, say_debug_by};
 pub use value::Value;

@@ -10,17 +10,22 @@ use perbuck_database::Dialect;
 use perbuck_load::statement::Verb;
 
 use super::builtin::{BUILTIN, Builtin};
+use super::compile::Scripts;
 use super::data::ScriptData;
 use super::program::{Program, Step};
 use super::registration::{KIND, may_write};
 use super::sql::Control;
-use super::terminal::Scripts;
 use super::variables::{Names, Slot, is_name};
 use crate::benchmark::{Benchmark, DataSize, speaks_sql};
 use crate::params::{NamedFile, Reader, other_data, put};
 
 /// Names that every terminal gives a value, unless a variable of that name is defined.
 pub(super) const AUTOMATIC: [&str; 4] = ["client_id", "default_seed", "random_seed", "scale"];
+
+/// Scripts of a workload at most, as in pgbench; each is a kind of transaction.
+const MOST_SCRIPTS: usize = 128;
+/// Statements of a script at most, and variables of all scripts: their numbers have 16 bits.
+const LONGEST: usize = 500;
 
 /// How statements are sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -117,6 +122,9 @@ impl Benchmark for Options {
         let variables = variables(reader);
         variables.keys().for_each(|name| _ = names.slot(name));
         let files = reader.files("file");
+        if files.len() > MOST_SCRIPTS {
+            reader.problem("file", format!("`file` names {} scripts", files.len()), format!("name {MOST_SCRIPTS} at most"));
+        }
         let builtin = files.iter().all(|file| file.name.starts_with(BUILTIN));
         if files.is_empty() && !reader.has("file") {
             reader.problem(
@@ -224,6 +232,11 @@ fn script(reader: &mut Reader<'_>, file: NamedFile, names: &mut Names, protocol:
     let same = before.iter().filter(|script| script.name.split(" #").next() == Some(&file.name)).count();
     let name = if same == 0 { file.name } else { format!("{} #{}", file.name, same + 1) };
     match Program::read(&text, names, protocol == Protocol::Prepared) {
+        Ok(program) if program.statements().count() > LONGEST || names.len() > MOST_SCRIPTS * LONGEST => {
+            let message = format!("{name} has more than {LONGEST} statements, or too many variables");
+            reader.problem("file", message, "make several files of it");
+            None
+        }
         Ok(program) => Some(Script { hash: hash(&text), name, weight: file.weight, program }),
         Err(faults) => {
             for fault in faults {

@@ -214,7 +214,7 @@ impl Reader<'_> {
                     || "the commands are \\set, \\if, \\elif, \\else, \\endif, \\gset, \\aset and \\sleep".to_owned(),
                     |near| format!("did you mean \\{near}?"),
                 );
-                self.fault(format!("invalid command \"{word}\""), near);
+                self.fault(format!("invalid command in command \"{word}\""), near);
             }
         }
     }

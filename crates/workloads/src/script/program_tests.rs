@@ -32,7 +32,7 @@ fn faults_are_told_with_their_lines() {
         ("\\set", "1: missing argument in command \"set\""),
         ("\\set . 1", "1: invalid variable name: \".\""),
         ("\\set i noSuch()", "1: syntax error in command \"set\": unexpected function name \"noSuch\""),
-        ("\\nosuchcommand", "1: invalid command \"nosuchcommand\""),
+        ("\\nosuchcommand", "1: invalid command in command \"nosuchcommand\""),
         ("\\gset", "1: \\gset must follow an SQL command"),
         ("\\set i +1\n\\gset", "2: \\gset must follow an SQL command"),
         ("SELECT 1 AS i \\gset\n\\gset", "2: \\gset must follow an SQL command"),

@@ -1,11 +1,13 @@
 //! Scripts on tables of SQLite.
 
+use perbuck_core::units::Seed;
 use perbuck_load::share::Share;
+use perbuck_load::workload::{TerminalId, Workload};
 
 use super::*;
 use crate::benchmark::Benchmark;
 use crate::params::ParamProblem;
-use crate::script::{BUILTINS, ScriptData, TABLES};
+use crate::script::{BUILTINS, Options, ScriptData, Scripts, TABLES};
 use crate::testing::{Client, Database, MYSQL, POSTGRES, SQLITE, block_on, parameters};
 
 const ID: TerminalId = TerminalId { index: 3, of: 8, seed: Seed(1), share: Share::WHOLE };
@@ -111,9 +113,13 @@ fn wrong_parameters_are_told_with_file_and_line() {
     let with = |text: &str| problems(&[("file", "a.sql"), ("file a.sql", text)]);
     assert_eq!(
         with("SELECT 1;\n\\set i 1 +\n\\foo"),
-        ["a.sql:2: syntax error in command \"set\": the expression ends too early", "a.sql:3: invalid command \"foo\""]
+        [
+            "a.sql:2: syntax error in command \"set\": the expression ends too early",
+            "a.sql:3: invalid command in command \"foo\""
+        ]
     );
     assert_eq!(with("\\set x 1\nSELECT ':x', '12:30';"), ["a.sql:2: variable `:x` stands within quotes"]);
+    assert_eq!(with(&"SELECT 1;".repeat(501)), ["a.sql has more than 500 statements, or too many variables"]);
     assert_eq!(problems(&[]), ["a script needs its `file`"]);
     assert_eq!(problems(&[("file", "builtin:nothing")]), ["there is no script `builtin:nothing`"]);
     assert_eq!(problems(&[("file", "builtin:select-only@0")]), ["`file`: all weights are 0"]);
@@ -128,13 +134,8 @@ fn wrong_parameters_are_told_with_file_and_line() {
 fn a_wrong_statement_is_found_before_any_load() {
     let started = |script: &str| client_of(script, &[]).start().map_err(|error| error.message.clone());
     assert_eq!(started("SELECT n FROM t WHERE id = :client_id;"), Ok(()));
-    let options = read(&[("file", "a.sql"), ("file a.sql", "SELECT 1;\nSELECT missing FROM t;")]).unwrap();
-    let database = Database::empty();
-    database.sqlite.execute_batch("CREATE TABLE t (id int)").unwrap();
-    let scripts = Scripts::new(&options, SQLITE);
-    assert!(scripts.prepares_ahead());
-    let terminal = scripts.terminal(TerminalId { index: 0, ..ID });
-    assert!(terminal.first);
+    let options = read(&[("file", "a.sql"), ("file a.sql", "SELECT 1;")]).unwrap();
+    assert!(Scripts::new(&options, SQLITE).prepares_ahead());
     // A script that makes its own tables cannot be prepared before it has run.
     let makes = read(&[("file", "a.sql"), ("file a.sql", "CREATE TEMP TABLE x (id int);\nSELECT * FROM x;")]).unwrap();
     assert!(!Scripts::new(&makes, SQLITE).prepares_ahead());
@@ -161,10 +162,7 @@ fn the_scripts_of_pgbench_keep_the_sums_of_its_tables() {
 #[test]
 fn joined_statements_are_one_text_where_the_database_takes_them() {
     let options = read(&[("file", "a.sql"), ("file a.sql", "SELECT 1 \\; SELECT 2;"), ("protocol", "simple")]).unwrap();
-    let is_one = |dialect| {
-        let scripts = Scripts::new(&options, dialect);
-        scripts.shared.words
-    };
+    let is_one = |dialect| Scripts::new(&options, dialect).shared.joins;
     assert_eq!([POSTGRES, MYSQL, SQLITE].map(is_one), [true, false, false]);
     assert_eq!(sent("SELECT 1 \\; SELECT 2;", &[("protocol", "simple")]), ["SELECT 1", "SELECT 2"]);
 }

@@ -8,7 +8,7 @@ pub(super) enum Token<'a> {
     /// 2⁶³, which only a minus before it makes a number.
     TooLarge,
     Double(f64),
-    /// The name behind a colon.
+    /// The name after a colon.
     Variable(&'a str),
     /// A keyword or a function.
     Word(&'a str),
