@@ -19,7 +19,7 @@ fn printed(words: &[&str], out: &mut Kept) {
     for (script, (_, times)) in settings.scripts.iter().zip(known) {
         record.measured.transactions.insert(script.name.clone(), times);
     }
-    show(&mut Lines::new(&settings, 10, perbuck_load::stop::StopToken::default()), out, record, details(["x", "y"]), false);
+    show(&mut Lines::new(&settings, 10, StopToken::default()), out, record, details(["x", "y"]), false);
 }
 
 #[test]
