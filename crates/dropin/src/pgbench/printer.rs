@@ -18,7 +18,7 @@ pub(super) struct Lines<'a> {
     scale: u32,
     began: Instant,
     /// From there until connections were open.
-    connecting: Option<Duration>,
+    pub(super) connecting: Option<Duration>,
     /// Ends the run after an error that ends a client of pgbench.
     stop: StopToken,
     stopped: bool,

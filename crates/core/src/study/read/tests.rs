@@ -14,7 +14,7 @@ fn a_good_study_is_read_whole() {
     assert!(node.volumes.first().is_some_and(|v| v.daily_snapshots && v.size_gb == 1000));
     assert!(!study.contenders[0].nodes[1].priced);
     assert_eq!(study.workloads[0].metric, Some(ORDERS.clone()));
-    assert_eq!(study.workloads[0].parameters["warehouses"].value, crate::toml_reader::Scalar::Int(10));
+    assert_eq!(study.workloads[0].parameters["warehouses"].value, Scalar::Int(10));
     assert_eq!(study.sweep.connections, [1, 8]);
     assert_eq!(study.summary, Summary::MeanOver(vec![1, 8]));
     assert_eq!(study.plan().len(), 2 * 2 * 5);
