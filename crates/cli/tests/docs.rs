@@ -328,7 +328,6 @@ fn the_example_of_the_intervals() {
     run_with_files("docs/method/intervals.md", &["blocks.toml", "blocks.csv"]);
 }
 
-/// From nothing to a priced verdict.
 #[test]
 fn the_example_of_your_own_sql() {
     let desk = run_with_files("docs/own-workload.md", &["shop-tables.sql", "pay.sql", "look.sql", "shop.toml"]);

@@ -270,7 +270,8 @@ impl Session for MysqlSession {
         out.extend_from_slice(catalogue.get(id).sql.as_bytes());
         self.wire.send_command().await?;
         let mut names = Vec::new();
-        let asked = match self.prepared(|definition| Ok(names.push(column_name(definition)?))).await {
+        let asked = self.prepared(|definition| column_name(definition).map(|name| names.push(name))).await;
+        let asked = match asked {
             Err(error) if asks_for_text(&error) => return Ok(None),
             asked => asked?,
         };

@@ -73,6 +73,9 @@ pub(super) enum Action {
     Sleep(Length, u64),
 }
 
+/// The variables that the columns of a result go to, where a script mentions them.
+pub(super) type Columns = Box<[Option<Slot>]>;
+
 /// Where the columns of a result go.
 #[derive(Debug)]
 pub(super) struct Kept {
@@ -82,7 +85,7 @@ pub(super) struct Kept {
     /// The statements by which the server is asked for its columns.
     pub(super) asked: Box<[StatementId]>,
     /// The variable of each column, once the server was asked.
-    pub(super) columns: Box<[OnceLock<Box<[Option<Slot>]>>]>,
+    pub(super) columns: Box<[OnceLock<Columns>]>,
 }
 
 impl Scripts {

@@ -306,9 +306,9 @@ impl Reader<'_> {
     /// Lets a jump come here.
     fn land(&mut self, jump: Option<usize>) {
         let here = self.steps.len();
-        match jump.and_then(|at| self.steps.get_mut(at)).map(|located| &mut located.step) {
-            Some(Step::Go(to) | Step::Unless(_, to)) => *to = here,
-            _ => {}
+        let step = jump.and_then(|at| self.steps.get_mut(at)).map(|placed| &mut placed.step);
+        if let Some(Step::Go(to) | Step::Unless(_, to)) = step {
+            *to = here;
         }
     }
 
