@@ -67,7 +67,7 @@ impl Session for SqliteSession {
 
     async fn columns(&mut self, id: StatementId) -> Result<Option<Vec<String>>, DriverError> {
         let prepared = self.connection.prepare_cached(&self.catalogue.get(id).sql).map_err(|e| self.error(&e))?;
-        Ok(Some(prepared.column_names().into_iter().map(str::to_owned).collect()))
+        Ok(Some(prepared.column_names().map(str::to_owned).collect()))
     }
 
     async fn begin(&mut self, access: Access) -> Result<(), DriverError> {
