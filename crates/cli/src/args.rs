@@ -70,7 +70,7 @@ pub(crate) enum Command {
     Deploy(deploy::DeployArguments),
     /// Find the highest throughput at which each contender keeps a latency objective
     Capacity(CapacityArguments),
-    // The next five read their words themselves, in the syntax of the program that they replace: see `replaced` in main.rs.
+    // The next six read their words themselves, in the syntax of the program that they replace: see `replaced` in main.rs.
     /// Replace sysbench: put `perbuck` before a command line of one of its database scripts
     ///
     /// `perbuck sysbench --help` lists the options, which are sysbench's own; docs/commands/sysbench.md says what differs.
@@ -96,6 +96,11 @@ pub(crate) enum Command {
     /// `perbuck ycsb --help` lists the properties, which are those of YCSB and go-ycsb; docs/commands/ycsb.md says what differs.
     #[command(disable_help_flag = true, disable_version_flag = true)]
     Ycsb(ReplacedArguments),
+    /// Replace pgbench: write `perbuck pgbench` instead, on PostgreSQL, MySQL and TiDB
+    ///
+    /// `perbuck pgbench --help` lists the options, which are pgbench's own; docs/commands/pgbench.md says what differs.
+    #[command(disable_help_flag = true, disable_version_flag = true)]
+    Pgbench(ReplacedArguments),
     /// Read logs of sysbench, go-tpc, YCSB, HammerDB, pgbench and BenchBase as trials of a study
     Import(crate::commands::import::ImportArguments),
     /// Print a Grafana dashboard for what `perbuck run --metrics` and `perbuck serve` export

@@ -57,7 +57,7 @@ fn main() -> ExitCode {
         Command::Deploy(a) => commands::deploy::run(a),
         Command::Capacity(a) => commands::capacity(a),
         Command::Import(a) => commands::import::run(a),
-        Command::Sysbench(_) | Command::Tpcc(_) | Command::Tpch(_) | Command::Ch(_) | Command::Ycsb(_) => {
+        Command::Sysbench(_) | Command::Tpcc(_) | Command::Tpch(_) | Command::Ch(_) | Command::Ycsb(_) | Command::Pgbench(_) => {
             Err(not_of_replacements())
         }
         Command::Dashboard => commands::dashboard(),
@@ -87,13 +87,14 @@ fn replaced() -> Option<ExitCode> {
         "tpch" => Some(ended(perbuck_dropin::tpch::run(&words))),
         "ch" => Some(ended(perbuck_dropin::ch::run(&words))),
         "ycsb" => Some(perbuck_dropin::ycsb::run(&words)),
+        "pgbench" => Some(perbuck_dropin::pgbench::run(&words)),
         _ => None,
     }
 }
 
 /// What stands before the name of such a command is for perbuck, which has nothing to say in its output.
 fn not_of_replacements() -> LabError {
-    let message = "--quiet and --verbose do not apply to sysbench, tpcc, tpch, ch and ycsb, which print the lines of the programs that they replace";
+    let message = "--quiet and --verbose do not apply to sysbench, tpcc, tpch, ch, ycsb and pgbench, which print the lines of the programs that they replace";
     LabError::usage(message, "remove the option")
 }
 

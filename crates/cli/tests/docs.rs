@@ -50,6 +50,7 @@ const NOT_RUN: &[(&str, &str, &str)] = &[
         "the name of the folder is a hash; sysbench_command_records.rs does it",
     ),
     ("docs/commands/sysbench.md", "perbuck report ~/.local/state", "likewise"),
+    ("docs/commands/pgbench.md", "perbuck pgbench", "servers in a network; pgbench_command.rs does it"),
     ("docs/commands/verify.md", "sed -n", "needs jq; verify.rs unpacks the records by gunzip"),
     ("docs/lease.md", "perbuck run second.toml", "a second perbuck at the same time; other_load.rs does it"),
     ("docs/method/windows.md", "perbuck run study.toml", "half an hour of pilot trials; windows.rs does it with shorter ones"),
@@ -70,14 +71,15 @@ const NOT_RUN: &[(&str, &str, &str)] = &[
 const STUDIES: [&str; 4] = ["run", "compare", "report", "verify"];
 const PREPARATION: [&str; 5] = ["init", "prepare", "check", "plan", "capacity"];
 const PUBLISHED: [&str; 5] = ["price", "prices", "replay", "audit", "import"];
-const OTHER_TOOLS: [&str; 5] = ["sysbench", "tpcc", "tpch", "ch", "ycsb"];
-const ALONE: [&str; 6] = [
+const OTHER_TOOLS: [&str; 6] = ["sysbench", "tpcc", "tpch", "ch", "ycsb", "pgbench"];
+const ALONE: [&str; 7] = [
     "README.md",
     "docs/exit-codes.md",
     "docs/commands/demo.md",
     "docs/two-databases.md",
     "docs/deploy.md",
     "docs/method/intervals.md",
+    "docs/own-workload.md",
 ];
 
 /// A command of a page and the output that the page shows.
@@ -310,19 +312,37 @@ fn the_demo() {
     run_page(&desk, "docs/commands/demo.md");
 }
 
-/// The page says which files to save: blocks that begin with their names.
-#[test]
-fn the_example_of_the_intervals() {
-    let (desk, page) = (desk(), "docs/method/intervals.md");
+/// Saves the files that a page shows in blocks that begin with their names, and runs its commands.
+fn run_with_files(page: &str, names: &[&str]) -> Desk {
+    let desk = desk();
     let text = std::fs::read_to_string(root().join(page)).unwrap();
-    for name in ["blocks.toml", "blocks.csv"] {
-        let block = &text[text.find(&format!("# {name}")).unwrap()..];
+    for name in names {
+        let mark = if name.ends_with(".sql") { "--" } else { "#" };
+        let block = &text[text.find(&format!("\n{mark} {name}")).unwrap() + 1..];
         desk.write(name, block.split("```").next().unwrap());
     }
     run_page(&desk, page);
+    desk
 }
 
-/// What needs no cluster.
+#[test]
+fn the_example_of_the_intervals() {
+    run_with_files("docs/method/intervals.md", &["blocks.toml", "blocks.csv"]);
+}
+
+#[test]
+fn the_example_of_your_own_sql() {
+    let desk = run_with_files("docs/own-workload.md", &["shop-tables.sql", "pay.sql", "look.sql", "shop.toml"]);
+    let report = desk.read("results/shop/report.md");
+    for part in ["Verdict", "full", "relaxed", "pay.sql", "look.sql", "TPS"] {
+        assert!(report.contains(part), "{part}");
+    }
+    let records = desk.records("results/shop");
+    let kinds = &records[0].measured.transactions;
+    let share = kinds["pay.sql"].committed as f64 / (kinds["pay.sql"].committed + kinds["look.sql"].committed) as f64;
+    assert!(records.len() == 6 && (share - 0.75).abs() < 0.2, "{share}");
+}
+
 #[test]
 fn two_databases() {
     let desk = desk();

@@ -59,7 +59,10 @@ fn the_lines_are_those_of_sysbench() {
     );
     // The package's own file tells its options.
     let help = good(sysbench(&desk, &["oltp_read_only", "help"]));
-    assert!(help.starts_with(&(HEAD.to_owned() + "oltp_read_only.lua options:\n")) && help.contains("--skip_trx[=on|off]"), "{help}");
+    assert!(
+        help.starts_with(&(HEAD.to_owned() + "oltp_read_only.lua options:\n")) && help.contains("--skip_trx[=on|off]"),
+        "{help}"
+    );
     let cpu = sysbench(&desk, &["cpu", "run"]);
     assert!(cpu.code == Some(1) && cpu.out.contains("FATAL: the test 'cpu' measures no database"), "{cpu:#?}");
 }

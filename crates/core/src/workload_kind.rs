@@ -87,6 +87,25 @@ pub enum ParameterKind {
     Switch,
     /// Text, or one of some words.
     Text,
+    /// Names of files beside the study, with commas between them; each may have a weight, as in `a.sql@3`. Their texts are parameters, too: see
+    /// [`file_text`].
+    Files,
+}
+
+/// The parameter that holds the text of a file which a parameter of [`ParameterKind::Files`] names. No key of a study is called so.
+pub fn file_text(name: &str) -> String {
+    format!("{FILE_TEXT}{name}")
+}
+
+/// How such parameters begin.
+pub const FILE_TEXT: &str = "file ";
+
+/// The files that such a parameter names, with their weights as written.
+pub fn files_of(list: &str) -> impl Iterator<Item = (&str, Option<&str>)> {
+    list.split(',').map(str::trim).filter(|part| !part.is_empty()).map(|part| match part.rsplit_once('@') {
+        Some((name, weight)) if !weight.is_empty() && weight.bytes().all(|b| b.is_ascii_digit()) => (name, Some(weight)),
+        _ => (part, None),
+    })
 }
 
 /// What a parameter decides.

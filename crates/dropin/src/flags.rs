@@ -23,6 +23,8 @@ pub(crate) enum Kind {
     Text,
     /// Texts with commas between them; given again, it adds to the list.
     List,
+    /// Any text; given again, it adds another one.
+    Each,
     /// A number and its unit, such as 10s, 1m30s or 500ms.
     Duration,
     /// A password: kept apart, and never quoted.
@@ -35,7 +37,7 @@ impl Kind {
         match self {
             Self::Switch => "",
             Self::Int => " int",
-            Self::Text | Self::Password => " string",
+            Self::Text | Self::Password | Self::Each => " string",
             Self::List => " strings",
             Self::Duration => " duration",
         }
@@ -204,7 +206,7 @@ impl Given {
             Use::Done | Use::Ignored(_) => {}
         }
         let values = self.values.entry(flag.name).or_default();
-        if flag.kind != Kind::List {
+        if !matches!(flag.kind, Kind::List | Kind::Each) {
             values.clear();
         }
         values.extend(checked);
@@ -235,7 +237,7 @@ impl Given {
                 None => Err(wrong("give a number and its unit, such as 10s, 1m30s or 500ms")),
             },
             Kind::List => Ok(text.split(',').map(str::trim).filter(|p| !p.is_empty()).map(str::to_owned).collect()),
-            Kind::Text | Kind::Password => Ok(vec![text.to_owned()]),
+            Kind::Text | Kind::Password | Kind::Each => Ok(vec![text.to_owned()]),
         }
     }
 

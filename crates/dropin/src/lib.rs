@@ -1,5 +1,5 @@
-//! The command lines of other benchmark programs: `perbuck sysbench`, `perbuck tpcc`, `perbuck tpch` and `perbuck ch` (go-tpc), and
-//! `perbuck ycsb` (go-ycsb, YCSB).
+//! The command lines of other benchmark programs: `perbuck sysbench`, `perbuck tpcc`, `perbuck tpch` and `perbuck ch` (go-tpc),
+//! `perbuck ycsb` (go-ycsb, YCSB), and `perbuck pgbench`.
 //!
 //! ```
 //! use std::ffi::OsString;
@@ -32,6 +32,7 @@ mod load;
 mod notes;
 mod option;
 mod output;
+pub mod pgbench;
 mod refused;
 mod run;
 mod secret;

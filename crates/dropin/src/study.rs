@@ -81,8 +81,9 @@ impl Series {
         }
         let _ = writeln!(text, "[[workload]]\nname = \"{}\"\nkind = \"{}\"", self.workload.name, self.workload.plan.kind.name);
         for (key, value) in &self.workload.parameters {
-            // Without the quotes a point would make a table.
-            let key = if key.contains('.') { format!("\"{key}\"") } else { key.clone() };
+            // Without the quotes a point would make a table, and a space is no part of a key.
+            let bare = key.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-'));
+            let key = if bare { key.clone() } else { toml(&Scalar::Text(key.clone())) };
             let _ = writeln!(text, "{key} = {}", toml(value));
         }
         let _ = write!(text, "\n{}trials = {trials}\n", self.load.text());

@@ -1,6 +1,6 @@
 //! Servers as an address that perbuck reads, and their name in records.
 
-use perbuck_database::endpoint::{endpoint_text, is_of_this_machine};
+use perbuck_database::endpoint::{endpoint_text, is_of_this_machine, is_socket};
 use perbuck_database::registry::AnyTarget;
 use perbuck_lab::registry::Registry;
 
@@ -29,6 +29,11 @@ pub(crate) fn default_port(scheme: &str) -> u16 {
 /// Every host at every port: all ports of a host, then the next host.
 pub(crate) fn every(hosts: &[&str], ports: &[u16]) -> Vec<(String, u16)> {
     hosts.iter().flat_map(|host| ports.iter().map(move |port| ((*host).to_owned(), *port))).collect()
+}
+
+/// A host with a port; of a folder of sockets the socket of that port, as PostgreSQL's client library has it.
+pub(crate) fn host_or_folder((host, port): (String, u16)) -> (String, u16) {
+    if is_socket(&host) { (format!("{host}/.s.PGSQL.{port}"), 0) } else { (host, port) }
 }
 
 /// The scheme of a PostgreSQL-compatible database that a drop-in command may name; the programs that are replaced know both

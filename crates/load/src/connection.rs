@@ -194,6 +194,14 @@ impl<S: Session> Connection<S> {
         Ok(&self.rows)
     }
 
+    /// The names of the columns of a statement's result, which the server is asked for: see [`Session::columns`].
+    ///
+    /// # Errors
+    /// That the statement cannot be prepared.
+    pub async fn columns(&mut self, id: StatementId) -> Result<Option<Vec<String>>, DriverError> {
+        self.session.columns(id).await
+    }
+
     /// Inserts rows, given cell by cell, by INSERT statements of many rows; counts as one INSERT. After an error no row is kept.
     pub async fn insert_rows(&mut self, table: &BulkTable, cells: &Params) -> Result<u64, DriverError> {
         self.counts.insert += 1;
@@ -260,7 +268,12 @@ impl<S: Session> Connection<S> {
 
     /// Lets time pass within a transaction, before a workload tries something again; it belongs to its service time.
     pub async fn pause_ms(&self, length_ms: u64) {
-        perbuck_event::sleep(Duration::from_millis(length_ms)).await;
+        self.pause(Duration::from_millis(length_ms)).await;
+    }
+
+    /// The same, as exactly as the event loop's timer.
+    pub async fn pause(&self, length: Duration) {
+        perbuck_event::sleep(length).await;
     }
 
     /// The text of the last statement of the catalogue that was sent.

@@ -264,6 +264,12 @@ pub trait Session: 'static {
         std::future::ready(Err(DriverError::client(ErrorClass::Fatal, "statement", message)))
     }
 
+    /// The names of the columns of a registered statement's result, empty where it returns no rows: prepares the statement for that.
+    /// `None` where the database does not tell.
+    fn columns(&mut self, _id: StatementId) -> impl Future<Output = Result<Option<Vec<String>>, DriverError>> {
+        std::future::ready(Ok(None))
+    }
+
     /// Lifts the timeout of answers: building an index or counting rows may take longer than any transaction.
     fn lift_timeout(&mut self) {}
 

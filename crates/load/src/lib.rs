@@ -24,8 +24,8 @@
 //!     fn catalogue(&self) -> Arc<Catalogue> {
 //!         self.0.clone()
 //!     }
-//!     fn kinds(&self) -> &'static [&'static str] {
-//!         &["read"]
+//!     fn kinds(&self) -> Vec<&str> {
+//!         vec!["read"]
 //!     }
 //!     fn terminal(&self, _: TerminalId) -> Reader {
 //!         Reader

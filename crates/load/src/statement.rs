@@ -17,7 +17,7 @@ pub enum Verb {
     Update,
     /// DELETE.
     Delete,
-    /// Anything else; a script may send it.
+    /// Anything else, such as CALL or TRUNCATE.
     Other,
 }
 

@@ -138,10 +138,14 @@ impl Params {
 
 /// A received cell; its text lies in a buffer, or is at hand when it is read.
 #[derive(Debug, Clone)]
-enum Cell<T> {
+pub enum Cell<T> {
+    /// NULL.
     Null,
+    /// A whole number.
     Int(i64),
+    /// A binary floating number.
     Float(f64),
+    /// Text, and whatever a protocol sends as text.
     Text(T),
 }
 
@@ -249,7 +253,8 @@ impl Rows {
         self.width
     }
 
-    fn cell(&self, row: usize, column: usize) -> Result<Cell<&[u8]>, DriverError> {
+    /// A cell as it came.
+    pub fn cell(&self, row: usize, column: usize) -> Result<Cell<&[u8]>, DriverError> {
         let kept = self.kept.as_deref().filter(|_| column < self.width);
         let cell = kept.and_then(|kept| Some((kept.cells.get(row * self.width + column)?, &kept.bytes)));
         match cell {

@@ -97,8 +97,8 @@ pub trait Workload: Send + Sync + 'static {
     /// Every statement that its transactions use.
     fn catalogue(&self) -> Arc<Catalogue>;
 
-    /// Names of the kinds of transaction.
-    fn kinds(&self) -> &'static [&'static str];
+    /// Names of the kinds of transaction; asked for before and after a trial.
+    fn kinds(&self) -> Vec<&str>;
 
     /// Names of the facts that it counts, by kind; kinds that are missing, and facts without a name, are not recorded.
     fn fact_names(&self) -> &'static [&'static [&'static str]] {

@@ -43,8 +43,8 @@ impl Workload for LuaWorkload {
         Arc::clone(&self.catalogue)
     }
 
-    fn kinds(&self) -> &'static [&'static str] {
-        &["event"]
+    fn kinds(&self) -> Vec<&str> {
+        vec!["event"]
     }
 
     fn terminal(&self, id: TerminalId) -> LuaTerminal {

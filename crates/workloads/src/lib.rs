@@ -4,6 +4,7 @@ pub mod benchmark;
 pub mod ch;
 mod characters;
 pub mod params;
+pub mod script;
 pub mod sysbench;
 #[cfg(test)]
 pub(crate) mod testing;
@@ -14,7 +15,7 @@ pub mod ycsb;
 pub use benchmark::{Benchmark, BenchmarkAction, Benchmarks, DataSize, Explained, Plan};
 
 /// The benchmarks of perbuck. A new one is added here, and nowhere else.
-pub type Workloads = (sysbench::Options, (tpcc::Options, (ycsb::Options, (tpch::Options, (ch::Options, ())))));
+pub type Workloads = (sysbench::Options, (tpcc::Options, (ycsb::Options, (tpch::Options, (ch::Options, (script::Options, ()))))));
 
 /// What a session answers, or how it fails.
 pub(crate) type Result<T, E = perbuck_load::error::DriverError> = std::result::Result<T, E>;

@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use perbuck_core::problem::nearest;
 use perbuck_core::study::Scalar;
-use perbuck_core::workload_kind::{Parameter, ParameterKind, Parameters};
+use perbuck_core::workload_kind::{FILE_TEXT, Parameter, ParameterKind, Parameters, file_text, files_of};
 
 /// What is wrong with one parameter; the caller knows file and line.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,6 +17,17 @@ pub struct ParamProblem {
     pub message: String,
     /// The way out.
     pub help: String,
+}
+
+/// A file that a parameter names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NamedFile {
+    /// As the study calls it.
+    pub name: String,
+    /// How many transactions of all weights together are its.
+    pub weight: u32,
+    /// What it holds; `None` where it is not there, which is told elsewhere.
+    pub text: Option<String>,
 }
 
 /// Reads parameters key by key; what was not asked for is unknown.
@@ -115,6 +126,30 @@ impl<'a> Reader<'a> {
         }
     }
 
+    /// Files; none where absent.
+    pub fn files(&mut self, key: &'static str) -> Vec<NamedFile> {
+        let (list, mut all) = (self.text(key), Vec::new());
+        for (name, weight) in files_of(&list) {
+            let text = match self.parameters.get(&file_text(name)).map(|found| &found.value) {
+                Some(Scalar::Text(text)) => Some(text.clone()),
+                _ => None,
+            };
+            let weight = weight.map_or(Ok(1), str::parse);
+            if weight.is_err() {
+                self.problem(
+                    key,
+                    format!("`{key}`: the weight of {name} is too large"),
+                    "give a whole number, such as `a.sql@3`",
+                );
+            }
+            all.push(NamedFile { name: name.to_owned(), weight: weight.unwrap_or(1), text });
+        }
+        if !all.is_empty() && all.iter().all(|file| file.weight == 0) {
+            self.problem(key, format!("`{key}`: all weights are 0"), "give one of the files a weight above 0");
+        }
+        all
+    }
+
     /// Whether the parameter is given.
     pub fn has(&self, key: &str) -> bool {
         self.parameters.contains_key(key)
@@ -170,7 +205,7 @@ impl<'a> Reader<'a> {
     /// Ends the reading: every problem found, unknown parameters included.
     pub fn finish(mut self) -> Result<(), Vec<ParamProblem>> {
         for key in self.parameters.keys() {
-            if self.asked.contains(&key.as_str()) {
+            if self.asked.contains(&key.as_str()) || key.starts_with(FILE_TEXT) {
                 continue;
             }
             let help = match nearest(key, self.asked.iter().copied()) {
@@ -201,7 +236,7 @@ pub(crate) fn value_of(
         ParameterKind::Whole(..) => whole(text).map(Scalar::Int),
         ParameterKind::Number(..) => text.parse().ok().filter(|v: &f64| v.is_finite()).map(Scalar::Float),
         ParameterKind::Switch => switch(text).map(Scalar::Bool),
-        ParameterKind::Text => None,
+        ParameterKind::Text | ParameterKind::Files => None,
     };
     Some(value.unwrap_or_else(|| Scalar::Text(text.to_owned())))
 }

@@ -207,6 +207,11 @@ impl Session for SqliteSession {
         self.run(&statement.sql, params, rows, statement.keep_rows).map_err(error)
     }
 
+    async fn columns(&mut self, id: StatementId) -> Result<Option<Vec<String>>, DriverError> {
+        let prepared = self.database.sqlite.prepare(&self.catalogue.get(id).sql).map_err(error)?;
+        Ok(Some(prepared.column_names().map(str::to_owned).collect()))
+    }
+
     async fn begin(&mut self, access: Access) -> Result<(), DriverError> {
         self.plain(if access == Access::Write { "BEGIN IMMEDIATE" } else { "BEGIN" })
     }

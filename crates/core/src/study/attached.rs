@@ -7,15 +7,18 @@ use std::collections::BTreeMap;
 
 use toml_edit::{DocumentMut, Item, Table, value};
 
-use super::Contender;
 use super::windows::WINDOW;
+use super::{Contender, WorkloadSpec};
 use crate::problem::did_you_mean;
 use crate::toml_reader::{Located, Scalar, Section, TomlFile};
+use crate::workload_kind::{ParameterKind, file_text, files_of};
 
 /// Targets by the names of contenders.
 const TARGETS: &str = "targets";
 /// Texts of files by the names that the study calls them.
 const FILES: &str = "files";
+/// The keys of workloads that name files.
+const SCRIPT_KEYS: [&str; 2] = ["file", "init"];
 
 /// What is appended to a study.
 #[derive(Debug, Default)]
@@ -87,6 +90,49 @@ pub fn files_named(study: &str) -> Vec<Located<String>> {
     let results = root.table("results").and_then(|results| results.text("file"));
     let held = texts(&root, FILES);
     servers.chain(results).filter(|named| !held.contains_key(&named.value)).collect()
+}
+
+/// The scripts that the workloads of a study name and the study does not hold, by name and line.
+pub fn scripts_named(study: &str) -> Vec<Located<String>> {
+    let Ok(file) = TomlFile::parse("", study.to_owned()) else { return Vec::new() };
+    let root = file.root();
+    let levels =
+        root.tables("factor").into_iter().flat_map(|factor| factor.tables("level")).filter_map(|level| level.table("workload"));
+    let held = texts(&root, FILES);
+    let lists = root
+        .tables("workload")
+        .into_iter()
+        .chain(levels)
+        .flat_map(|w| SCRIPT_KEYS.map(|key| w.is_text(key).then(|| w.text(key)).flatten()));
+    let names = lists.flatten().flat_map(|list| {
+        let named = |(name, _): (&str, Option<&str>)| Located { value: name.to_owned(), line: list.line };
+        files_of(&list.value).map(named).collect::<Vec<_>>()
+    });
+    names.filter(|named| !held.contains_key(&named.value)).collect()
+}
+
+/// Gives workloads the texts of the files that their parameters name. Files that are not there are reported.
+pub(super) fn give_scripts(root: &Section<'_>, workloads: &mut [WorkloadSpec]) {
+    for spec in workloads {
+        let lists: Vec<Located<Scalar>> = files_parameters(spec).filter_map(|key| spec.parameters.get(key).cloned()).collect();
+        for list in lists {
+            let Scalar::Text(names) = &list.value else { continue };
+            for (name, _) in files_of(names).filter(|(name, _)| !name.contains(':')) {
+                let key = file_text(name);
+                if spec.parameters.contains_key(&key) {
+                    continue;
+                }
+                if let Some(text) = text_of(root, &Located { value: name.to_owned(), line: list.line }) {
+                    spec.parameters.insert(key, Located { value: Scalar::Text(text), line: list.line });
+                }
+            }
+        }
+    }
+}
+
+fn files_parameters(spec: &WorkloadSpec) -> impl Iterator<Item = &'static str> + use<> {
+    let declared = spec.known.map(|kind| kind.parameters).unwrap_or_default();
+    declared.iter().filter(|parameter| parameter.kind == ParameterKind::Files).map(|parameter| parameter.name)
 }
 
 /// The targets that were appended to a study.

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::plan::fingerprint;
 use crate::study::{Contender, DeploySpec, Stands, Study, Sweep, WorkloadSpec};
 use crate::units::duration_text;
+use crate::workload_kind::FILE_TEXT;
 
 impl Study {
     /// The keys that decide what is measured and differ from those of an `older` version, as `sweep.duration: 10s → 20s`, in the order
@@ -109,7 +110,9 @@ fn of_workload((workload, whole): (&WorkloadSpec, &Sweep), put: &mut dyn FnMut(&
     own("database", workload.database.clone());
     own("reset", workload.reset.map(|reset| reset.word().to_owned()));
     for (name, value) in &workload.parameters {
-        own(name, Some(value.value.to_string()));
+        let shown = value.value.to_string();
+        // Of a file the reader wants to know that it is another one.
+        own(name, Some(if name.starts_with(FILE_TEXT) { format!("a file with hash {}", fingerprint(&shown)) } else { shown }));
     }
     own("prewarm", workload.sweep.as_ref().unwrap_or(whole).prewarm.map(|what| what.word().to_owned()));
     own("caches", workload.sweep.as_ref().unwrap_or(whole).cold.then(|| "cold".to_owned()));

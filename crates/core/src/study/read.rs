@@ -6,7 +6,7 @@ use crate::toml_reader::{Located, Section, TomlFile};
 use crate::units::Seed;
 use crate::workload_kind::{self, Kinds, WorkloadKind};
 
-use super::attached::{self, give_targets};
+use super::attached::{self, give_scripts, give_targets};
 use super::audit::{check_claims, read_audit};
 use super::build::read_build;
 use super::client::read_client;
@@ -102,6 +102,7 @@ fn read_root(root: &Section<'_>, kinds: &Kinds) -> Option<Study> {
     give_targets(root, targets, &mut contenders);
     complete(root, &mut contenders, control.as_ref(), (imported, published.is_some()));
     let mut workloads = at_levels(root, (workloads?, sweep.as_ref()), &factors, &contenders);
+    give_scripts(root, &mut workloads);
     check_claims(root, (&audit, own_claims), measures, (&workloads, &contenders));
     if let Some(measured) = measured {
         check_summaries(root, summary.as_ref(), &workloads, measured);

@@ -23,9 +23,10 @@ use crate::wire::Wire;
 use crate::wire::answer::ResultReader;
 use crate::wire::cells::Form;
 use crate::wire::execute::{Prepared, put_execute};
-use crate::wire::packets::PrepareOk;
+use crate::wire::packets::{PrepareOk, column_name};
 use crate::wire::protocol::{command, status};
 use perbuck_database::bulk::{affected, insert_head, row_width};
+use perbuck_net::Parsed;
 use perbuck_net::sent::SessionSent;
 use perbuck_net::statements::{poll_answer, unknown_statement, wrong_count};
 use perbuck_net::watchdog::{LONG_READ_TIMEOUT, Watchdog};
@@ -127,7 +128,7 @@ impl MysqlSession {
         out.push(command::STMT_PREPARE);
         out.extend_from_slice(sql.as_bytes());
         self.wire.send_command().await?;
-        let slot = match self.prepared().await {
+        let slot = match self.prepared(|_| Ok(())).await {
             Ok(prepared) => Slot::Prepared(prepared),
             Err(error) if asks_for_text(&error) => {
                 self.fallbacks.fetch_add(1, Ordering::Relaxed);
@@ -139,17 +140,16 @@ impl MysqlSession {
         Ok(())
     }
 
-    /// The answer to a prepare: the definitions of parameters and columns are of no use here, since servers send those
-    /// of the columns again with every result.
-    async fn prepared(&mut self) -> Result<Prepared, DriverError> {
+    /// The answer to a prepare. The definitions of parameters are of no use here; servers send those of the columns again with every
+    /// result.
+    async fn prepared(&mut self, column: impl FnMut(&[u8]) -> Parsed<()>) -> Result<Prepared, DriverError> {
         let packet = self.wire.packet().await?;
         let ok = match self.wire.bytes(&packet) {
             [0xff, ..] => return Err(self.wire.server_error(&packet)),
             payload => PrepareOk::parse(payload).map_err(|why| self.wire.malformed(why))?,
         };
-        for count in [ok.params, ok.columns] {
-            self.reader.skip_definitions(&mut self.wire, usize::from(count)).await?;
-        }
+        self.reader.definitions(&mut self.wire, usize::from(ok.params), |_| Ok(())).await?;
+        self.reader.definitions(&mut self.wire, usize::from(ok.columns), column).await?;
         self.wire.answered();
         Ok(Prepared::new(ok))
     }
@@ -276,6 +276,25 @@ impl Session for MysqlSession {
         // Thousands of connections wait for the common start, and none of them needs its receive buffer.
         self.wire.inbox.rest();
         Ok(())
+    }
+
+    async fn columns(&mut self, id: StatementId) -> Result<Option<Vec<String>>, DriverError> {
+        let catalogue = Arc::clone(&self.catalogue);
+        let out = self.wire.command()?;
+        out.push(command::STMT_PREPARE);
+        out.extend_from_slice(catalogue.get(id).sql.as_bytes());
+        self.wire.send_command().await?;
+        let mut names = Vec::new();
+        let asked = self.prepared(|definition| column_name(definition).map(|name| names.push(name))).await;
+        let asked = match asked {
+            Err(error) if asks_for_text(&error) => return Ok(None),
+            asked => asked?,
+        };
+        let out = self.wire.command()?;
+        out.push(command::STMT_CLOSE);
+        out.extend_from_slice(&asked.id.to_le_bytes());
+        self.wire.send_unanswered().await?;
+        Ok(Some(names))
     }
 
     fn lift_timeout(&mut self) {

@@ -15,8 +15,8 @@ use crate::bulk;
 use crate::errors::{IN_FAILED_TRANSACTION, is_stale};
 use crate::wire::Wire;
 use crate::wire::answer::{Asked, ResultReader};
-use crate::wire::execute::{Prepared, put_close, put_execute, put_prepare, put_sync};
-use crate::wire::messages::{column_types, kind, parameter_types, put_message, put_text, status};
+use crate::wire::execute::{Prepared, put_close, put_describe, put_execute, put_prepare, put_sync};
+use crate::wire::messages::{column_names, column_types, kind, parameter_types, put_message, put_text, status};
 use crate::wire::placeholders::numbered;
 use perbuck_database::bulk::{affected, row_width};
 use perbuck_net::Malformed;
@@ -195,6 +195,26 @@ impl Session for PostgresSession {
         // Thousands of connections wait for the common start, and none of them needs its receive buffer.
         self.wire.inbox.rest();
         Ok(())
+    }
+
+    async fn columns(&mut self, id: StatementId) -> Result<Option<Vec<String>>, DriverError> {
+        let index = usize::from(id.0);
+        if !matches!(self.slots.get(index), Some(Some(_))) {
+            self.first_use(id).await?;
+        }
+        put_describe(self.wire.command()?, &name_of(index));
+        self.wire.send().await?;
+        let mut names = Vec::new();
+        self.each_message(|kind, body| {
+            match kind {
+                kind::PARAMETER_DESCRIPTION | kind::NO_DATA => {}
+                kind::ROW_DESCRIPTION => names = column_names(body)?,
+                _ => return Err(Malformed("the columns of a statement were expected")),
+            }
+            Ok(())
+        })
+        .await?;
+        Ok(Some(names))
     }
 
     fn lift_timeout(&mut self) {

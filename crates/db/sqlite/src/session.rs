@@ -75,6 +75,11 @@ impl Session for SqliteSession {
         done.map_err(|e| self.error(&e))
     }
 
+    async fn columns(&mut self, id: StatementId) -> Result<Option<Vec<String>>, DriverError> {
+        let prepared = self.connection.prepare_cached(&self.catalogue.get(id).sql).map_err(|e| self.error(&e))?;
+        Ok(Some(prepared.column_names().map(str::to_owned).collect()))
+    }
+
     async fn begin(&mut self, access: Access) -> Result<(), DriverError> {
         // A transaction that reads first and then wants to write would fail with BUSY_SNAPSHOT, or deadlock without WAL.
         self.control(match access {

@@ -1,6 +1,5 @@
 //! Which database, and where: the options of sysbench's drivers as an address.
 
-use perbuck_database::endpoint::is_socket;
 use perbuck_database::registry::AnyTarget;
 
 use super::parse::Given;
@@ -89,9 +88,7 @@ fn hosts(given: &Given, scheme: &str, driver: &str) -> Result<Vec<(String, u16)>
     if ports.is_empty() {
         return Err(none("port"));
     }
-    let every = target::every(&hosts, &ports).into_iter();
-    // The folder of sockets, as PostgreSQL's client library has it.
-    Ok(every.map(|(host, port)| if is_socket(&host) { (format!("{host}/.s.PGSQL.{port}"), 0) } else { (host, port) }).collect())
+    Ok(target::every(&hosts, &ports).into_iter().map(target::host_or_folder).collect())
 }
 
 fn absolute(socket: &str) -> Result<(String, u16), Refused> {

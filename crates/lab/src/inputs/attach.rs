@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Component, Path};
 
-use perbuck_core::study::{Attached, contenders_of, files_named};
+use perbuck_core::study::{Attached, contenders_of, files_named, scripts_named};
 
 use super::read_text;
 use crate::error::LabError;
@@ -24,13 +24,16 @@ pub fn study_text(study: &Path, targets: &Targets) -> Result<String, LabError> {
     }
     let folder = study.parent().unwrap_or(Path::new(""));
     let mut attached = Attached { targets: targets.clone(), ..Attached::default() };
-    for named in files_named(&text) {
+    let (files, scripts) = (files_named(&text), scripts_named(&text));
+    // A script is no configuration: a column may be called `password`.
+    let all = files.into_iter().map(|named| (named, true)).chain(scripts.into_iter().map(|named| (named, false)));
+    for (named, is_configuration) in all {
         let (name, path) = (Path::new(&named.value), folder.join(&named.value));
         // Another folder is that of no study; the reader says that the file is not there.
         let beside = name.components().all(|part| matches!(part, Component::Normal(_)));
         if beside && path.is_file() {
             let text = read_text("a file of the study", &path)?;
-            if let Some(line) = secret_line(&text) {
+            if let Some(line) = secret_line(&text).filter(|_| is_configuration) {
                 let message = format!("{}:{line} holds a password, and perbuck keeps this file with the results", path.display());
                 return Err(LabError::usage(message, "leave that line out"));
             }
@@ -75,5 +78,10 @@ mod tests {
         for other in ["/etc/hostname", "../my.cnf"] {
             assert!(!study(other).unwrap().contains("[files]"), "{other}");
         }
+        // A script is no configuration.
+        write("a.sql", "SELECT\npassword\nFROM users;\n");
+        write("s.toml", "[[workload]]\nfile = \"a.sql@2, builtin:tpcb-like\"\n");
+        let text = study_text(&folder.path().join("s.toml"), &Targets::new()).unwrap();
+        assert!(text.contains("[files]\n\"a.sql\"") && text.contains("FROM users"), "{text}");
     }
 }

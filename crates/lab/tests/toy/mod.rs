@@ -153,8 +153,8 @@ impl Workload for ToyWorkload {
         Arc::clone(&self.catalogue)
     }
 
-    fn kinds(&self) -> &'static [&'static str] {
-        &["good", "bad"]
+    fn kinds(&self) -> Vec<&str> {
+        vec!["good", "bad"]
     }
 
     fn terminal(&self, _: TerminalId) -> ToyTerminal {

@@ -55,8 +55,8 @@ impl Workload for TwoSelects {
         self.catalogue.clone()
     }
 
-    fn kinds(&self) -> &'static [&'static str] {
-        &["two_selects"]
+    fn kinds(&self) -> Vec<&str> {
+        vec!["two_selects"]
     }
 
     fn fact_names(&self) -> &'static [&'static [&'static str]] {

@@ -68,8 +68,8 @@ impl Workload for Ch {
         if self.options.transactions { self.tpcc.catalogue() } else { Arc::clone(&self.of_queries) }
     }
 
-    fn kinds(&self) -> &'static [&'static str] {
-        &KINDS
+    fn kinds(&self) -> Vec<&str> {
+        KINDS.to_vec()
     }
 
     fn fact_names(&self) -> &'static [&'static [&'static str]] {

@@ -69,8 +69,8 @@ impl Workload for Tpcc {
         Arc::clone(&self.catalogue)
     }
 
-    fn kinds(&self) -> &'static [&'static str] {
-        deck::KINDS
+    fn kinds(&self) -> Vec<&str> {
+        deck::KINDS.to_vec()
     }
 
     fn fact_names(&self) -> &'static [&'static [&'static str]] {

@@ -48,8 +48,8 @@ impl Workload for Tpch {
         Arc::clone(&self.catalogue)
     }
 
-    fn kinds(&self) -> &'static [&'static str] {
-        &KINDS
+    fn kinds(&self) -> Vec<&str> {
+        KINDS.to_vec()
     }
 
     fn fact_names(&self) -> &'static [&'static [&'static str]] {

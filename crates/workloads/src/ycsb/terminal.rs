@@ -120,8 +120,8 @@ impl Workload for Ycsb {
         Arc::clone(&self.catalogue)
     }
 
-    fn kinds(&self) -> &'static [&'static str] {
-        &KINDS
+    fn kinds(&self) -> Vec<&str> {
+        KINDS.to_vec()
     }
 
     fn fact_names(&self) -> &'static [&'static [&'static str]] {

@@ -1,6 +1,7 @@
 use super::*;
-use crate::study::{Attached, Summary, files_named, targets_given, without_target};
+use crate::study::{Attached, Scalar, Summary, files_named, scripts_named, targets_given, without_target};
 use crate::workload_kind::tests::{KINDS, ORDERS};
+use crate::workload_kind::{Decides, Parameter, ParameterKind, file_text};
 
 const GOOD: &str = include_str!("tests/good.toml");
 
@@ -13,7 +14,7 @@ fn a_good_study_is_read_whole() {
     assert!(node.volumes.first().is_some_and(|v| v.daily_snapshots && v.size_gb == 1000));
     assert!(!study.contenders[0].nodes[1].priced);
     assert_eq!(study.workloads[0].metric, Some(ORDERS.clone()));
-    assert_eq!(study.workloads[0].parameters["warehouses"].value, crate::toml_reader::Scalar::Int(10));
+    assert_eq!(study.workloads[0].parameters["warehouses"].value, Scalar::Int(10));
     assert_eq!(study.sweep.connections, [1, 8]);
     assert_eq!(study.summary, Summary::MeanOver(vec![1, 8]));
     assert_eq!(study.plan().len(), 2 * 2 * 5);
@@ -193,6 +194,42 @@ fn targets_and_files_stand_at_the_end_of_a_study() {
     let stranger = Attached { targets: [("bb".to_owned(), "sqlite:x".to_owned())].into(), ..Attached::default() };
     let problems = Study::read("s.toml", &stranger.to(GOOD), &KINDS).map(|s| s.name).unwrap_err();
     assert!(problems[0].to_string().contains("did you mean `b`"), "{problems:?}");
+}
+
+static SQL: WorkloadKind = WorkloadKind {
+    parameters: &[
+        Parameter::new("file", ParameterKind::Files, "", Decides::Run, "scripts"),
+        Parameter::new("init", ParameterKind::Files, "", Decides::Data, "tables"),
+    ],
+    ..WorkloadKind::plain("sql", "scripts")
+};
+
+#[test]
+fn workloads_have_the_texts_of_the_scripts_that_they_name() {
+    let bare = "schema = 1\nname = \"s\"\n[[contender]]\nname = \"a\"\ntarget = \"sqlite:a.db\"\n[[workload]]\nname = \"w\"\nkind = \"sql\"\n\
+                file = \"a.sql@3, builtin:x, b.sql\"\ninit = \"t.sql\"\n[sweep]\nconnections = [1]\n";
+    let kinds: [&WorkloadKind; 1] = [&SQL];
+    let named = |text: &str| scripts_named(text).into_iter().map(|name| (name.value, name.line)).collect::<Vec<_>>();
+    let all = ["a.sql", "builtin:x", "b.sql"].map(|name| (name.to_owned(), 9));
+    assert_eq!(named(bare), [all.to_vec(), vec![("t.sql".to_owned(), 10)]].concat());
+    let problems = Study::read("s.toml", bare, &kinds).map(|s| s.name).unwrap_err();
+    let told: Vec<String> = problems.iter().map(ToString::to_string).collect();
+    assert!(told.len() == 3 && told[0].starts_with("s.toml:9: there is no file `a.sql` beside the study"), "{told:?}");
+    let files = ["a.sql", "b.sql", "t.sql"].map(|name| (name.to_owned(), format!("SELECT '{name}';\n")));
+    let whole = Attached { files: files.clone().into(), ..Attached::default() }.to(bare);
+    let study = Study::read("s.toml", &whole, &kinds).unwrap();
+    for (name, text) in files {
+        assert_eq!(study.workloads[0].parameters[&file_text(&name)].value, Scalar::Text(text));
+    }
+    assert_eq!(named(&whole), [("builtin:x".to_owned(), 9)]);
+    // Another text is another study, and the list of changes does not hold the text.
+    let other = Study::read("s.toml", &whole.replace("'b.sql'", "'other'"), &kinds).unwrap();
+    assert_ne!(study.fingerprint(), other.fingerprint());
+    let changes = other.changes_since(&study);
+    assert!(
+        changes.len() == 1 && changes[0].contains("w.file b.sql: a file with hash") && !changes[0].contains("SELECT"),
+        "{changes:?}"
+    );
 }
 
 #[test]

@@ -211,12 +211,18 @@ impl ResultReader {
     }
 
     /// Passes over the definitions of parameters or columns of a prepared statement.
-    pub(crate) async fn skip_definitions(&self, wire: &mut Wire, count: usize) -> Result<(), DriverError> {
+    pub(crate) async fn definitions(
+        &self,
+        wire: &mut Wire,
+        count: usize,
+        mut each: impl FnMut(&[u8]) -> Parsed<()>,
+    ) -> Result<(), DriverError> {
         for _ in 0..count {
             let packet = wire.packet().await?;
             if wire.bytes(&packet).first().is_none_or(|byte| *byte >= 0xfb) {
                 return Err(not_a_definition(wire, &packet));
             }
+            each(wire.bytes(&packet)).map_err(|why| wire.malformed(why))?;
         }
         if self.deprecate_eof || count == 0 {
             return Ok(());

@@ -122,6 +122,15 @@ impl Column {
     }
 }
 
+/// The name of a column ("Protocol::ColumnDefinition41"), which catalogue, schema and two names of its table precede.
+pub(crate) fn column_name(definition: &[u8]) -> Parsed<String> {
+    let mut r = Reader::new(definition);
+    for _ in 0..4 {
+        lenenc_bytes(&mut r)?;
+    }
+    Ok(String::from_utf8_lossy(lenenc_bytes(&mut r)?).into_owned())
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;

@@ -81,6 +81,11 @@ pub(crate) fn put_prepare(out: &mut Vec<u8>, name: &str, sql: &str) {
         // The server finds out the types of the parameters.
         out.extend_from_slice(&[0, 0]);
     });
+    put_describe(out, name);
+}
+
+/// Appends Describe of a prepared statement, and Sync.
+pub(crate) fn put_describe(out: &mut Vec<u8>, name: &str) {
     put_message(out, b'D', |out| {
         out.push(b'S');
         put_text(out, name.as_bytes());

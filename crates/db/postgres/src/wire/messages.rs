@@ -178,6 +178,18 @@ pub(crate) fn column_types(body: &[u8]) -> Parsed<SmallVec<[u32; 16]>> {
     (0..count).map(|_| one()).collect()
 }
 
+/// The names of the columns in a RowDescription.
+pub(crate) fn column_names(body: &[u8]) -> Parsed<Vec<String>> {
+    let mut r = Reader::new(body);
+    let count = r.be_u16()?;
+    let mut one = || {
+        let name = String::from_utf8_lossy(text(&mut r)?).into_owned();
+        r.take(18)?;
+        Ok(name)
+    };
+    (0..count).map(|_| one()).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;

@@ -144,8 +144,8 @@ impl Workload for Uneven {
         self.0.clone()
     }
 
-    fn kinds(&self) -> &'static [&'static str] {
-        &["uneven"]
+    fn kinds(&self) -> Vec<&str> {
+        vec!["uneven"]
     }
 
     fn terminal(&self, _id: TerminalId) -> UnevenTerminal {

@@ -61,8 +61,8 @@ impl Workload for Sysbench {
         true
     }
 
-    fn kinds(&self) -> &'static [&'static str] {
-        self.options.script.kinds()
+    fn kinds(&self) -> Vec<&str> {
+        self.options.script.kinds().to_vec()
     }
 
     fn fact_names(&self) -> &'static [&'static [&'static str]] {

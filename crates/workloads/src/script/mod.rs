@@ -1,0 +1,30 @@
+//! SQL scripts in the language of pgbench (PostgreSQL's manual), on every database that speaks SQL.
+//!
+//! What differs, on purpose: random numbers come from perbuck's own streams, so the same seed draws other numbers than pgbench; `permute`
+//! is another permutation; `\shell`, `\setshell` and pipelines are refused; statements that `\;` joins are sent one by one where the
+//! database takes no such text, or where their results are stored.
+
+#[cfg(test)]
+mod allocation_tests;
+mod builtin;
+mod compile;
+mod data;
+mod expression;
+mod options;
+mod pieces;
+mod program;
+mod random;
+mod registration;
+mod sql;
+mod terminal;
+mod value;
+mod variables;
+
+pub use builtin::{BUILTIN, BUILTINS, Builtin};
+pub use compile::Scripts;
+pub use data::{AccountsPart, ScriptData, TABLES};
+pub use options::{Options, Protocol};
+pub use program::Fault;
+pub use registration::{KIND, OPTIONS};
+pub use terminal::{ScriptTerminal, say_debug_by};
+pub use value::Value;

@@ -1,0 +1,314 @@
+//! The options of scripts.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use perbuck_core::plan;
+use perbuck_core::units::Seed;
+use perbuck_core::workload_kind::WorkloadKind;
+use perbuck_database::Dialect;
+use perbuck_load::statement::Verb;
+
+use super::builtin::{BUILTIN, Builtin};
+use super::compile::Scripts;
+use super::data::ScriptData;
+use super::program::{Program, Step};
+use super::registration::{KIND, may_write};
+use super::sql::Control;
+use super::variables::{Names, Slot, is_name};
+use crate::benchmark::{Benchmark, DataSize, speaks_sql};
+use crate::params::{NamedFile, Reader, other_data, put};
+
+/// Names that every terminal gives a value, unless a variable of that name is defined.
+pub(super) const AUTOMATIC: [&str; 4] = ["client_id", "default_seed", "random_seed", "scale"];
+
+/// Scripts of a workload at most, as in pgbench; each is a kind of transaction.
+const MOST_SCRIPTS: usize = 128;
+/// Statements of a script at most, and variables of all scripts: their numbers have 16 bits.
+const LONGEST: usize = 500;
+
+/// How statements are sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Protocol {
+    /// Prepared once for each connection, with variables as parameters.
+    #[default]
+    Prepared,
+    /// As text, with the values of variables in it.
+    Simple,
+}
+
+const PROTOCOLS: [(&str, Protocol); 2] = [("prepared", Protocol::Prepared), ("simple", Protocol::Simple)];
+
+/// A script with its share of the transactions.
+#[derive(Debug, Clone)]
+pub(super) struct Script {
+    /// As files are told from each other: a second one of a name gets a number.
+    pub(super) name: String,
+    pub(super) weight: u32,
+    /// A hash of its text.
+    hash: String,
+    pub(super) program: Program,
+}
+
+/// Statements that make tables.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Init {
+    name: String,
+    hash: String,
+    pub(super) statements: Vec<String>,
+    pub(super) tables: Vec<String>,
+}
+
+/// Scripts, their variables, and the tables that they use.
+#[derive(Debug, Clone)]
+pub struct Options {
+    pub(super) scripts: Arc<Vec<Script>>,
+    pub(super) names: Arc<Names>,
+    pub(super) init: Option<Init>,
+    /// Of pgbench's tables; 0 makes none.
+    pub(super) scale: u32,
+    pub(super) fillfactor: u32,
+    pub(super) unlogged: bool,
+    pub(super) variables: BTreeMap<String, String>,
+    pub(super) protocol: Protocol,
+    pub(super) reconnect: bool,
+    /// Whether all scripts are pgbench's own, which keep the sums of its tables.
+    pub(super) builtin: bool,
+}
+
+impl Options {
+    /// Whether any statement may write.
+    pub fn writes(&self) -> bool {
+        self.statement_verbs().any(may_write)
+    }
+
+    /// Whether a run changes how many rows there are.
+    pub(super) fn changes_row_counts(&self) -> bool {
+        self.statement_verbs().any(|verb| may_write(verb) && verb != Verb::Update)
+    }
+
+    fn statement_verbs(&self) -> impl Iterator<Item = Verb> {
+        let statements = self.scripts.iter().flat_map(|script| script.program.statements());
+        statements.filter(|sql| sql.control == Control::None).map(|sql| sql.verb)
+    }
+
+    /// What decides the tables.
+    pub(super) fn data_parameters(&self) -> BTreeMap<String, String> {
+        let mut all = BTreeMap::new();
+        if let Some(init) = &self.init {
+            put(&mut all, "init", &format!("{} {}", init.name, init.hash));
+        }
+        if self.scale > 0 {
+            put(&mut all, "scale", &self.scale);
+            put(&mut all, "fillfactor", &self.fillfactor);
+            put(&mut all, "unlogged", &self.unlogged);
+        }
+        all
+    }
+}
+
+impl Benchmark for Options {
+    type Dataset = ScriptData;
+    type Workload = Scripts;
+
+    fn kind() -> &'static WorkloadKind {
+        &KIND
+    }
+
+    fn read(reader: &mut Reader<'_>) -> Self {
+        let protocol = reader.word("protocol", &PROTOCOLS, Protocol::default());
+        let (mut names, mut scripts) = (Names::default(), Vec::new());
+        AUTOMATIC.iter().for_each(|name| _ = names.slot(name));
+        let variables = variables(reader);
+        variables.keys().for_each(|name| _ = names.slot(name));
+        let files = reader.files("file");
+        if files.len() > MOST_SCRIPTS {
+            reader.problem("file", format!("`file` names {} scripts", files.len()), format!("name {MOST_SCRIPTS} at most"));
+        }
+        let builtin = files.iter().all(|file| file.name.starts_with(BUILTIN));
+        if files.is_empty() && !reader.has("file") {
+            reader.problem(
+                "kind",
+                "a script needs its `file`",
+                "write for instance `file = \"orders.sql\"`, or \"builtin:tpcb-like\"",
+            );
+        }
+        for file in files {
+            scripts.extend(script(reader, file, &mut names, protocol, &scripts));
+        }
+        quoted_variables(reader, &scripts, &names, (protocol, &variables));
+        let init = init(reader);
+        let scale = reader.int_or("scale", 0) as u32;
+        if scale > 0 && init.is_some() {
+            reader.problem(
+                "init",
+                "`init` and `scale` both make tables",
+                "keep one of them; `init` may make pgbench's tables itself",
+            );
+        }
+        Self {
+            scripts: Arc::new(scripts),
+            names: Arc::new(names),
+            init,
+            scale,
+            fillfactor: reader.int("fillfactor") as u32,
+            unlogged: reader.switch("unlogged"),
+            variables,
+            protocol,
+            reconnect: reader.switch("reconnect"),
+            builtin,
+        }
+    }
+
+    fn dataset(&self, dialect: &'static dyn Dialect, _seed: Seed) -> ScriptData {
+        ScriptData::new(self.clone(), dialect)
+    }
+
+    fn workload(&self, dialect: &'static dyn Dialect, _seed: Seed) -> Scripts {
+        Scripts::new(self, dialect)
+    }
+
+    fn parameters(&self) -> BTreeMap<String, String> {
+        let mut all = self.data_parameters();
+        for script in self.scripts.iter() {
+            put(&mut all, &format!("file {}", script.name), &format!("weight {} {}", script.weight, script.hash));
+        }
+        let variables: Vec<String> = self.variables.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        put(&mut all, "variables", &variables.join(", "));
+        let word = PROTOCOLS.iter().find(|(_, protocol)| *protocol == self.protocol).map_or("", |(word, _)| word);
+        put(&mut all, "protocol", &word);
+        put(&mut all, "reconnect", &self.reconnect);
+        all
+    }
+
+    fn conflict(&self, other: &dyn Benchmark) -> Option<String> {
+        let other = other.options::<Self>()?;
+        let spoils = |one: &Self, checked: &Self| checked.scale > 0 && checked.builtin && !one.builtin && one.writes();
+        if spoils(self, other) || spoils(other, self) {
+            return Some("a script of yours may change the sums of pgbench's tables, which are checked".to_owned());
+        }
+        other_data(&self.data_parameters(), &other.data_parameters())
+    }
+
+    fn refusal(&self, dialect: &dyn Dialect) -> Option<(String, String)> {
+        speaks_sql(dialect)
+    }
+
+    fn size(&self) -> DataSize {
+        let rows = u64::from(self.scale) * 100_011;
+        DataSize { rows, bytes: rows * 97, grows: self.changes_row_counts() }
+    }
+}
+
+/// Variables as a study defines them.
+fn variables(reader: &mut Reader<'_>) -> BTreeMap<String, String> {
+    let (text, mut all) = (reader.text("variables"), BTreeMap::new());
+    for pair in text.split(',').map(str::trim).filter(|pair| !pair.is_empty()) {
+        match pair.split_once('=').map(|(name, value)| (name.trim(), value.trim())) {
+            Some((name, value)) if is_name(name) => _ = all.insert(name.to_owned(), value.to_owned()),
+            _ => reader.problem(
+                "variables",
+                format!("`{pair}` defines no variable"),
+                "write for instance \"rows=1000, mode=fast\"",
+            ),
+        }
+    }
+    all
+}
+
+/// The script of a file; its faults are told with their lines.
+fn script(reader: &mut Reader<'_>, file: NamedFile, names: &mut Names, protocol: Protocol, before: &[Script]) -> Option<Script> {
+    let text = match file.name.strip_prefix(BUILTIN) {
+        None => file.text?,
+        Some(start) => match Builtin::named(start) {
+            Some(builtin) => builtin.text.to_owned(),
+            None => {
+                let help = "they are tpcb-like, simple-update and select-only";
+                reader.problem("file", format!("there is no script `{}`", file.name), help);
+                return None;
+            }
+        },
+    };
+    let same = before.iter().filter(|script| script.name.split(" #").next() == Some(&file.name)).count();
+    let name = if same == 0 { file.name } else { format!("{} #{}", file.name, same + 1) };
+    match Program::read(&text, names, protocol == Protocol::Prepared) {
+        Ok(program) if program.statements().count() > LONGEST || names.len() > MOST_SCRIPTS * LONGEST => {
+            let message = format!("{name} has more than {LONGEST} statements, or too many variables");
+            reader.problem("file", message, "make several files of it");
+            None
+        }
+        Ok(program) => Some(Script { hash: hash(&text), name, weight: file.weight, program }),
+        Err(faults) => {
+            for fault in faults {
+                reader.problem("file", format!("{name}:{}: {}", fault.line, fault.message), fault.help);
+            }
+            None
+        }
+    }
+}
+
+fn hash(text: &str) -> String {
+    plan::fingerprint(text).chars().take(16).collect()
+}
+
+/// Variables within quotes of statements that are prepared, where a parameter cannot stand.
+fn quoted_variables(
+    reader: &mut Reader<'_>,
+    scripts: &[Script],
+    names: &Names,
+    (protocol, variables): (Protocol, &BTreeMap<String, String>),
+) {
+    if protocol != Protocol::Prepared {
+        return;
+    }
+    let sets = |slot: Slot| {
+        scripts.iter().flat_map(|s| &s.program.steps).any(|step| matches!(step.step, Step::Set(to, _) if to == slot))
+    };
+    let known = |slot: Slot| {
+        let name = names.name(slot);
+        AUTOMATIC.contains(&name) || variables.contains_key(name) || sets(slot)
+    };
+    for script in scripts {
+        for step in &script.program.steps {
+            let Step::Sql(statements, _) = &step.step else { continue };
+            if let Some(slot) = statements.iter().find_map(|sql| sql.quoted_variable(known)) {
+                let message = format!("{}:{}: variable `:{}` stands within quotes", script.name, step.line, names.name(slot));
+                reader.problem("file", message, "take it out of the quotes, or write `protocol = \"simple\"`");
+            }
+        }
+    }
+}
+
+/// The statements of `init`, and the tables that they make.
+fn init(reader: &mut Reader<'_>) -> Option<Init> {
+    let mut files = reader.files("init");
+    if files.len() > 1 {
+        reader.problem("init", "`init` is one file", "put the statements of all into one");
+    }
+    let NamedFile { name, text, .. } = files.pop()?;
+    let text = text?;
+    let mut names = Names::default();
+    let program = match Program::read(&text, &mut names, false) {
+        Ok(program) => program,
+        Err(faults) => {
+            for fault in faults {
+                reader.problem("init", format!("{name}:{}: {}", fault.line, fault.message), fault.help);
+            }
+            return None;
+        }
+    };
+    if let Some(step) = program.steps.iter().find(|step| !matches!(step.step, Step::Sql(..))) {
+        reader.problem(
+            "init",
+            format!("{name}:{}: a meta command in `init`", step.line),
+            "write its statements without meta commands",
+        );
+    }
+    let statements: Vec<String> = program.statements().map(|sql| sql.written(&names)).collect();
+    let tables: Vec<String> = statements.iter().filter_map(|sql| super::data::made_table(sql)).collect();
+    if tables.is_empty() {
+        let help = "let it make the tables, so that perbuck knows what it may drop: CREATE TABLE name (…)";
+        reader.problem("init", format!("{name} makes no table"), help);
+    }
+    Some(Init { name, hash: hash(&text), statements, tables })
+}
