@@ -54,7 +54,7 @@ impl Database {
 
     /// The record of the newest run.
     fn newest(&self) -> perbuck_core::run_record::RunRecord {
-        let mut records = self.desk.records("results/sysbench");
+        let mut records = self.desk.records("state/perbuck/sysbench");
         records.sort_by_key(|record| record.started_unix_ms);
         records.pop().unwrap()
     }

@@ -226,7 +226,7 @@ fn a_record_is_kept_where_it_is_asked_for() {
     for _ in 0..2 {
         good(ours, &desk, &postgres, &["-n", "-t", "50", "-f", "mine.sql", "--results", "kept", "--contender", "pg"]);
     }
-    assert!(!desk.path("results").exists());
+    assert!(!desk.path("state").exists());
     let folder = std::fs::read_dir(desk.path("kept")).unwrap().next().unwrap().unwrap().path();
     let records = desk.records(&format!("kept/{}", folder.file_name().unwrap().to_string_lossy()));
     assert_eq!(records.iter().map(|r| r.measured.transactions["mine.sql"].committed).collect::<Vec<_>>(), [50, 50]);

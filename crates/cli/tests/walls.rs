@@ -50,7 +50,7 @@ const PRODUCTS: [&str; 10] =
 /// What may name them: the line of registration, tables of compatibility, and options of other programs. Words of messages and
 /// of options in the lab stay as users know them.
 const NAMES_ALLOWED: [(&str, &[&str]); 3] =
-    [("load", &[]), ("lab", &["databases.rs"]), ("workloads", &["compat.rs", "data_tests.rs"])];
+    [("load", &[]), ("lab", &["databases.rs"]), ("workloads", &["compat.rs", "data_tests.rs", "terminal_tests.rs"])];
 /// Words in which the name of a product is that of an option, a message or a record, and no decision.
 const OPTION_NAMES: &str = "mysql_storage_engine | mysql_table_options | mysql.force_index | tidb.cluster_index | tiflash_replicas | \
     --csv-format mysql | --csv-format postgres | is for TiDB | only TiDB has TiFlash | TiFlash servers | \

@@ -227,6 +227,21 @@ pub trait Dialect: Debug + Send + Sync {
         true
     }
 
+    /// What makes a table that has no log of its changes begins so; `None` where each table has one.
+    fn create_unlogged(&self) -> Option<&'static str> {
+        None
+    }
+
+    /// What follows the columns of a new table so that a load fills this percentage of each page.
+    fn fill_factor(&self, _percent: u32) -> String {
+        String::new()
+    }
+
+    /// Whether one text may hold several statements, and a truth value is a word in it.
+    fn takes_several_statements(&self) -> bool {
+        false
+    }
+
     /// Brings the statistics of a table up to date after a load: a server that does so by itself may do it in the middle of a trial, or
     /// plan without them until then. `None` where there is nothing to do.
     fn statistics(&self, _table: &str) -> Option<String> {

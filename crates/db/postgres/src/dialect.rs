@@ -40,6 +40,18 @@ impl Dialect for Family {
         "postgres"
     }
 
+    fn create_unlogged(&self) -> Option<&'static str> {
+        Some("CREATE UNLOGGED TABLE")
+    }
+
+    fn fill_factor(&self, percent: u32) -> String {
+        format!(" WITH (fillfactor={percent})")
+    }
+
+    fn takes_several_statements(&self) -> bool {
+        true
+    }
+
     fn lacks(&self, feature: Feature) -> Option<Lack> {
         match (feature, self) {
             (Feature::Partitions, Cockroach) => {

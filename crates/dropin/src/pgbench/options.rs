@@ -49,9 +49,9 @@ const OUTPUT: &[Flag] = &[
     done("verbose-errors", Switch, "false", "errors by their codes, at the end"),
     ignored("debug", Switch, "false", "nothing to do: perbuck tells no statements").short('d'),
     refused("report-per-command", Switch, "perbuck takes no times of single commands: leave -r out").short('r'),
-    refused("log", Switch, "perbuck keeps no line for each transaction: --results keeps a record with every second").short('l'),
+    refused("log", Switch, "perbuck keeps no line for each transaction: the record of the run has every second").short('l'),
     refused("log-prefix", Text, "perbuck writes no log of transactions: leave --log-prefix out"),
-    refused("aggregate-interval", Int, "perbuck writes no log: --results keeps a record with every second"),
+    refused("aggregate-interval", Int, "perbuck writes no log: the record of the run has every second"),
     refused("sampling-rate", Text, "perbuck writes no log of transactions: leave --sampling-rate out"),
 ];
 
@@ -70,7 +70,8 @@ const CONNECTION: &[Flag] = &[
 
 const OWN: &[Flag] = &[
     done("password-file", Text, "", "a file that holds the password"),
-    done("results", Text, "", "folder where a record of the run is kept; none if not given"),
+    done("results", Text, "", "folder of the records of all runs; perbuck/pgbench in the user's state folder if not given"),
+    done("no-record", Switch, "false", "write no record"),
     done("contender", Text, "", "name of the database in the records; made of its address if not given"),
     done("version", Switch, "false", "print the version").short('V'),
     done("help", Switch, "false", "print this help").short('?'),

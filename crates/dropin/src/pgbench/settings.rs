@@ -12,6 +12,7 @@ use perbuck_load::limit::Tolerance;
 use perbuck_workloads::script::{BUILTIN, Builtin};
 
 use crate::flags::Given;
+use crate::go_tpc::words;
 use crate::load::{Load, MOST_WORKERS, SECOND_NS, drawn_seed};
 use crate::refused::Refused;
 use crate::run::Records;
@@ -140,11 +141,7 @@ impl Settings {
             scale: given.count("scale", 1, 1_000_000)?,
             scale_given: given.has("scale"),
             seed,
-            records: Records {
-                folder: given.has("results").then(|| PathBuf::from(given.text("results"))),
-                asked: given.has("results"),
-                contender: Some(given.text("contender").to_owned()).filter(|name| !name.is_empty()),
-            },
+            records: words::records(given, super::COMMAND.word),
         })
     }
 

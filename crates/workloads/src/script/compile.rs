@@ -92,7 +92,6 @@ impl Scripts {
     /// The scripts of `options`.
     pub fn new(options: &Options, dialect: &'static dyn Dialect) -> Self {
         let mut catalogue = Catalogue::default();
-        let is_postgres = dialect.family() == "postgres";
         let mut compiler = Compiler { catalogue: &mut catalogue, options };
         let scripts: Vec<Runnable> = options.scripts.iter().map(|script| compiler.script(script)).collect();
         let mut variables = Variables::new(options.names.len());
@@ -114,8 +113,8 @@ impl Scripts {
             variables,
             access: if options.writes() { Access::Write } else { Access::Read },
             reconnects: options.reconnect,
-            words: is_postgres,
-            joins: is_postgres,
+            words: dialect.takes_several_statements(),
+            joins: dialect.takes_several_statements(),
             prepares_ahead: options.protocol == Protocol::Prepared && !makes,
         };
         Self { catalogue: Arc::new(catalogue), shared: Arc::new(shared) }

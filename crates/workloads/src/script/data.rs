@@ -62,17 +62,13 @@ impl ScriptData {
         if has_key {
             parts.push(format!("PRIMARY KEY ({}){}", columns[0].0, self.dialect.clustered()));
         }
-        let is_postgres = self.dialect.family() == "postgres";
-        let unlogged = if options.unlogged && is_postgres { "UNLOGGED " } else { "" };
-        let fill = if has_key && is_postgres && options.fillfactor < 100 {
-            format!(" WITH (fillfactor={})", options.fillfactor)
-        } else {
-            String::new()
-        };
+        let create = self.dialect.create_unlogged().filter(|_| options.unlogged).unwrap_or("CREATE TABLE");
+        let fills = has_key && options.fillfactor < 100;
+        let fill = if fills { self.dialect.fill_factor(options.fillfactor) } else { String::new() };
         let rows = [1, TELLERS, ACCOUNTS, 0][table] * u64::from(options.scale);
         TableSpec {
             bulk: BulkTable { name: name.to_owned(), columns: columns.iter().map(|(name, _)| (*name).to_owned()).collect() },
-            create: vec![format!("CREATE {unlogged}TABLE {name} ({}){fill}", parts.join(", "))],
+            create: vec![format!("{create} {name} ({}){fill}", parts.join(", "))],
             after_load: Vec::new(),
             statistics: if rows == 0 { None } else { self.dialect.statistics(name) },
             rows: Some(rows),

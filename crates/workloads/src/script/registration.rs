@@ -34,9 +34,15 @@ pub static OPTIONS: [Parameter; 8] = [
         ParameterKind::Whole(10, 100),
         "100",
         Decides::Data,
-        "percent of a page that the load fills (PostgreSQL)",
+        "percent of a page that the load fills, where the database can be told",
     ),
-    Parameter::new("unlogged", ParameterKind::Switch, "false", Decides::Data, "makes tables that have no log (PostgreSQL)"),
+    Parameter::new(
+        "unlogged",
+        ParameterKind::Switch,
+        "false",
+        Decides::Data,
+        "makes tables that have no log, where the database has such",
+    ),
     Parameter::new("variables", ParameterKind::Text, "", Decides::Run, "variables of the scripts: \"rows=1000, mode=fast\""),
     Parameter::new("reconnect", ParameterKind::Switch, "false", Decides::Run, "opens a new connection for each transaction"),
     Parameter::new(
