@@ -41,6 +41,8 @@ pub struct Described {
     pub commands: Vec<(String, bool)>,
     /// Whether it has the function that a load calls.
     pub has_event: bool,
+    /// Whether its text may ask a database for anything; else it runs without a server.
+    pub asks_database: bool,
     /// Whether it has a function of the name of a command: prepare, cleanup, run, help, and those that run once: init, done.
     pub functions: Vec<String>,
 }
@@ -53,7 +55,17 @@ pub fn describe(script: &LuaScript, driver: &str) -> Result<Described, String> {
     let draws = Draws::new(script.random.clone(), Seed(0), (0, 1));
     let silent = LuaScript { console: Console::default(), ..script.clone() };
     let state = State::new(&silent, driver, None, draws)?;
-    read(&state).map_err(|e| words(&e))
+    let described = read(&state).map_err(|e| words(&e))?;
+    Ok(Described { asks_database: may_ask(&script.source), ..described })
+}
+
+/// Whether a text names what leads to a connection: `sysbench.sql`, the functions of sysbench 0.5, or another file. One that hides the
+/// name fails at its connection, see [`LuaScript::serverless`].
+fn may_ask(source: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(source);
+    let files =
+        |word: &str| text.split(word).skip(1).any(|rest| !rest.trim_start_matches([' ', '(', '"', '\'']).starts_with("ffi"));
+    text.contains("sql") || text.contains("db_") || ["require", "dofile", "loadfile"].into_iter().any(files)
 }
 
 fn read(state: &State) -> mlua::Result<Described> {
@@ -77,6 +89,7 @@ fn read(state: &State) -> mlua::Result<Described> {
         options,
         commands,
         has_event: is_function("event"),
+        asks_database: true,
         functions: functions.map(|name| (*name).to_owned()).collect(),
     })
 }

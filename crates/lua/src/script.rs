@@ -117,6 +117,8 @@ pub struct LuaScript {
     pub legacy: bool,
     /// Whether LuaJIT compiles it: then a loop without an end cannot be ended.
     pub compiled: bool,
+    /// Whether it runs without a server, because its text asks none: then a connection is an error.
+    pub serverless: bool,
     /// How its random numbers are drawn.
     pub random: Arc<sysbench::Options>,
     /// The same, as parameters.
@@ -203,6 +205,7 @@ impl Benchmark for LuaScript {
             given,
             legacy: false,
             compiled: false,
+            serverless: false,
             random: Arc::new(random),
             random_given,
             tolerance: Tolerance::default(),

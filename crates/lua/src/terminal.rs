@@ -251,6 +251,9 @@ impl LuaTerminal {
                 perbuck_event::sleep(Duration::from_micros(stack.number(2).max(0) as u64)).await;
                 Ok([0; 3])
             }
+            asks::CONNECT if self.script.serverless => Err(script_failed(
+                "the script connects to a database by a name that its text does not hold; write sysbench.sql there",
+            )),
             asks::CONNECT | asks::CLOSE => Ok([0; 3]),
             _ => Err(script_failed("perbuck opens no connection again at the request of a script")),
         }

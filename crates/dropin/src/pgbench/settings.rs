@@ -1,7 +1,7 @@
 //! The values of a command line with their types and limits.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use perbuck_core::study::Scalar;
 use perbuck_core::units::Seed;

@@ -90,7 +90,7 @@ impl Log {
         } else {
             say(&refused.message);
         }
-        if !refused.help.is_empty() {
+        if !refused.help.is_empty() && self.adds() {
             say(&format!("    help: {}", refused.help));
         }
         ExitCode::FAILURE

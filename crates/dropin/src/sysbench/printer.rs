@@ -140,8 +140,9 @@ impl<'a> Lines<'a> {
         if log.adds() {
             log.notice(&text::extras(run, &ended.details, s), out)?;
             log.notice(&text::notes(notes, s.compat), out)?;
+            flags(run, s).iter().try_for_each(|flag| log.warning(flag, out))?;
         }
-        flags(run, s).iter().try_for_each(|flag| log.warning(flag, out))
+        Ok(())
     }
 }
 

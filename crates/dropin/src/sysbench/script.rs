@@ -64,7 +64,7 @@ pub(super) fn script(given: &Given) -> Result<(Script, Option<String>), Refused>
     let names = || SCRIPTS.map(|(name, _)| name);
     let all = || format!("perbuck runs these scripts, which it has built in: {}", names().join(", "));
     let Some(typed) = given.script.as_deref().filter(|s| *s != "-") else {
-        let message = "no script is named, and no Lua is read from standard input";
+        let message = "no script is named";
         return Err(Refused::fatal(message, all()));
     };
     let path = Path::new(typed);

@@ -1,11 +1,15 @@
 //! Which file a command line means.
 
 use std::ffi::OsString;
+use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
 use perbuck_workloads::sysbench::SCRIPTS;
 
 use crate::sysbench::log::Called;
+
+/// The name of the script that stands on standard input.
+pub(super) const STANDARD_INPUT: &str = "-";
 
 /// Where sysbench's package has its scripts.
 const PACKAGES: [&str; 2] = ["/usr/share/sysbench", "/usr/local/share/sysbench"];
@@ -15,7 +19,14 @@ const PACKAGES: [&str; 2] = ["/usr/share/sysbench", "/usr/local/share/sysbench"]
 pub(in crate::sysbench) fn wanted(words: &[OsString], called: Called) -> Option<PathBuf> {
     let texts = || words.iter().map(|word| word.to_string_lossy());
     let of_option = texts().find_map(|word| word.strip_prefix("--test=").map(str::to_owned));
-    let typed = of_option.or_else(|| texts().find(|word| !word.starts_with("--")).map(std::borrow::Cow::into_owned))?;
+    let typed = of_option.or_else(|| texts().find(|word| !word.starts_with("--")).map(std::borrow::Cow::into_owned));
+    // sysbench reads what is piped to it where no script is named.
+    let is_asked = |word: std::borrow::Cow<'_, str>| matches!(&*word, "--help" | "--version");
+    let piped = || called == Called::Sysbench && !texts().any(is_asked) && !std::io::stdin().is_terminal();
+    let typed = typed.or_else(|| piped().then(|| STANDARD_INPUT.to_owned()))?;
+    if typed == STANDARD_INPUT {
+        return Some(typed.into());
+    }
     let asked = texts().any(|word| matches!(&*word, "--lua" | "--lua=on" | "--lua=true" | "--lua=1"));
     let stem = Path::new(&typed).file_name()?.to_string_lossy().into_owned();
     let stem = stem.strip_suffix(".lua").unwrap_or(&stem);

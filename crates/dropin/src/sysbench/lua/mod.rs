@@ -48,6 +48,7 @@ pub(super) fn ordered(words: &[OsString], path: &Path, log: &mut Log) -> Result<
     log.notice(&text::header(settings.compat, log.called), &mut *out)?;
     settings::complete(&mut script, &given, &specs, &described, &settings)?;
     given.remarks.iter().for_each(|remark| out.say(&format!("perbuck: {remark}")));
+    script.serverless = !described.asks_database;
     let command = given.command.as_ref().map(|typed| command(typed, &described)).transpose()?;
     let main = MainState::new(&script, driver).map_err(|e| failed(&e))?;
     // Without a command the text of the script itself is all that runs, as under sysbench.
@@ -78,7 +79,7 @@ pub(super) fn ordered(words: &[OsString], path: &Path, log: &mut Log) -> Result<
         let message = format!("cannot find the event() function in {}", path.display());
         return Err(Refused::fatal(message, "a load calls function event(); the commands of the script need none").into());
     }
-    apply(&run, &main, &settings, log)
+    apply(&run, &main, settings.dry_run || script.serverless, &settings, log)
 }
 
 /// That the script fails before anything runs.
@@ -108,19 +109,19 @@ fn series(script: &LuaScript, settings: &Settings) -> Series {
     Series::new(workload, settings.load.clone(), &format!(" {:?}", settings.ignored))
 }
 
-/// Applies a load.
-fn apply(run: &Run<'_>, main: &MainState, settings: &Settings, log: Log) -> Result<ExitCode, End> {
+/// Applies a load; `rehearses` where no server takes part.
+fn apply(run: &Run<'_>, main: &MainState, rehearses: bool, settings: &Settings, log: Log) -> Result<ExitCode, End> {
     let mut streams = log.streams();
     let out = &mut *streams;
     run.check_name()?;
     let stop = stop_on_signal("stopping; this run is thrown away")?;
-    let stage = match settings.dry_run {
+    let stage = match rehearses {
         true => run.rehearsal(&stop)?,
         false => run.stage(run.series.load.longest_s(), &stop)?,
     };
     log.notice(&text::banner(settings, log.adds()), out)?;
     main.call("init").map_err(|e| failed(&e))?;
-    if !settings.dry_run {
+    if !rehearses {
         run.reach(&stage, &stop)?;
         run.note_use(&stage)?;
     }
@@ -130,7 +131,7 @@ fn apply(run: &Run<'_>, main: &MainState, settings: &Settings, log: Log) -> Resu
     let subject = Subject::Lua(&run.series.workload.name, main);
     let mut lines = Lines::new(settings, &run.series.workload, subject, run.target.dialect(), log);
     let ended = run.drive(&stage, &mut lines, out, &stop)?;
-    run.finish(&ended, !settings.dry_run, &lines, out)?;
+    run.finish(&ended, !rehearses, &lines, out)?;
     main.reports_end();
     main.call("done").map_err(|e| failed(&e))?;
     let cut_off = ended.record.health.aborted > 0 && settings.forced_shutdown_s.is_some();
@@ -149,8 +150,10 @@ fn perform(run: &Run<'_>, command: &str, described: &Described, settings: &Setti
     let parallel = described.commands.iter().any(|(name, parallel)| name == command && *parallel);
     let threads = if parallel { settings.load.connections } else { 1 };
     let stop = stop_on_signal("stopping")?;
-    let stage = run.stage(None, &stop)?;
-    run.reach(&stage, &stop)?;
+    let stage = if described.asks_database { run.stage(None, &stop)? } else { run.rehearsal(&stop)? };
+    if described.asks_database {
+        run.reach(&stage, &stop)?;
+    }
     if threads > 1 {
         log.notice("Initializing worker threads...\n\n", &mut *log.streams())?;
     }

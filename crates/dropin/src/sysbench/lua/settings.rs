@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
+use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -16,6 +17,7 @@ use super::super::options::{Kind, OLDER, PASSWORDS, Spec, all, canonical, find};
 use super::super::parse::Given;
 use super::super::script::SHARED;
 use super::super::settings::{Settings, text};
+use super::file::STANDARD_INPUT;
 use super::unreadable;
 use crate::option::{chosen, done, split};
 use crate::refused::{End, Refused};
@@ -32,6 +34,11 @@ pub(super) fn known(words: &[OsString]) -> Vec<OsString> {
     words.iter().filter(knows).cloned().collect()
 }
 
+fn read_all(mut from: impl Read) -> std::io::Result<Vec<u8>> {
+    let mut all = Vec::new();
+    from.read_to_end(&mut all).map(|_| all)
+}
+
 /// What sysbench calls the driver of a database.
 pub(super) fn driver_name(dialect: &dyn Dialect) -> &'static str {
     if dialect.family() == "postgres" { "pgsql" } else { dialect.family() }
@@ -39,7 +46,11 @@ pub(super) fn driver_name(dialect: &dyn Dialect) -> &'static str {
 
 /// A script whose options are those of every script.
 pub(super) fn script(path: &Path, given: &Given) -> Result<LuaScript, End> {
-    let source = std::fs::read(path).map_err(|error| unreadable(path, &error))?;
+    let source = match path == Path::new(STANDARD_INPUT) {
+        true => read_all(std::io::stdin()),
+        false => std::fs::read(path),
+    };
+    let source = source.map_err(|error| unreadable(path, &error))?;
     let to_log = |line: &[u8]| drop(print(&format!("{}\n", String::from_utf8_lossy(line))));
     // A reader that is gone ends the run elsewhere.
     let console = Console::new(|text| drop(print(&String::from_utf8_lossy(text))), to_log);
