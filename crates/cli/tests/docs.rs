@@ -44,11 +44,7 @@ const NOT_RUN: &[(&str, &str, &str)] = &[
     ("docs/commands/run.md", "perbuck run study.toml", "a run that is interrupted; resume.rs does it"),
     ("docs/commands/serve.md", "perbuck serve", "runs until Ctrl-C; serve.rs does it"),
     ("docs/commands/sysbench.md", "for n in 1 2 3", "two servers and a minute a run; sysbench_command_records.rs does it"),
-    (
-        "docs/commands/sysbench.md",
-        "perbuck compare ~/.local/state",
-        "the name of the folder is a hash; sysbench_command_records.rs does it",
-    ),
+    ("docs/commands/sysbench.md", "perbuck compare ~/.local/state", "a hash in a path; sysbench_command_records.rs does it"),
     ("docs/commands/sysbench.md", "perbuck report ~/.local/state", "likewise"),
     ("docs/commands/pgbench.md", "perbuck pgbench", "servers in a network; pgbench_command.rs does it"),
     ("docs/commands/verify.md", "sed -n", "needs jq; verify.rs unpacks the records by gunzip"),
