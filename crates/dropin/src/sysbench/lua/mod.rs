@@ -106,7 +106,9 @@ fn command<'a>(typed: &'a str, described: &Described) -> Result<&'a str, Refused
 fn series(script: &LuaScript, settings: &Settings) -> Series {
     let (name, parameters) = (settings::study_name(&script.path), settings::parameters(script));
     let workload = Workload { name, parameters, plan: Plan::of(script.clone()) };
-    Series::new(workload, settings.load.clone(), &format!(" {:?}", settings.ignored))
+    // A file that was changed since is another workload.
+    let others = format!(" {:?} {}", settings.ignored, String::from_utf8_lossy(&script.source));
+    Series::new(workload, settings.load.clone(), &others)
 }
 
 /// Applies a load; `rehearses` where no server takes part.

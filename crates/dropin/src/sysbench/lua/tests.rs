@@ -48,6 +48,14 @@ fn options_have_the_types_that_the_script_declares() {
 }
 
 #[test]
+fn a_file_that_was_changed_is_another_workload() {
+    let (script, read, _) = made("function event() end", &["run"]).unwrap();
+    let changed = LuaScript { source: std::sync::Arc::new(b"function event() return 1 end".to_vec()), ..script.clone() };
+    assert_eq!(series(&script, &read).name, series(&script, &read).name);
+    assert_ne!(series(&script, &read).name, series(&changed, &read).name);
+}
+
+#[test]
 fn an_unknown_option_is_refused_where_the_script_declares_its_own() {
     let Err(End::Refused(refused)) = made(OPTIONS, &["--row=3", "run"]) else { panic!("it was taken") };
     assert_eq!((refused.message.as_str(), refused.help.as_str()), ("invalid option: --row", "did you mean --rows?"));
