@@ -91,11 +91,8 @@ fn ordered(words: &[OsString], log: &mut Log) -> Result<ExitCode, End> {
     if let Some(text) = asked(&given, log.called) {
         return Ok(print(&text).map_or_else(|error| perbuck_console::fail(&error), |()| ExitCode::SUCCESS));
     }
-    let settings = Settings::read(&given)?;
-    *log = Log::new(settings.verbosity, settings.output == Output::Text, log.called);
+    let settings = begin(&given, log)?;
     let (log, mut out) = (*log, log.streams());
-    given.warnings.iter().try_for_each(|warning| log.warning(warning, &mut *out))?;
-    log.notice(&text::header(settings.compat, log.called), &mut *out)?;
     let (script, remark) = script::script(&given)?;
     let order = script::order(&given)?;
     let mut remarks = given.remarks.clone();
@@ -123,6 +120,16 @@ fn ordered(words: &[OsString], log: &mut Log) -> Result<ExitCode, End> {
         return Err(Refused::fatal(message, "").into());
     }
     work(&run, order, &settings, &options, log)
+}
+
+/// Reads the settings of a command line, and prints what the log begins with; `log` becomes that of the settings.
+fn begin(given: &Given, log: &mut Log) -> Result<Settings, End> {
+    let settings = Settings::read(given)?;
+    *log = Log::new(settings.verbosity, settings.output == Output::Text, log.called);
+    let mut out = log.streams();
+    given.warnings.iter().try_for_each(|warning| log.warning(warning, &mut *out))?;
+    log.notice(&text::header(settings.compat, log.called), &mut *out)?;
+    Ok(settings)
 }
 
 /// What a command line asks to be told; `None` where it asks for work.

@@ -24,7 +24,7 @@ use super::parse;
 use super::printer::Lines;
 use super::settings::{Output, Settings};
 use super::subject::Subject;
-use super::{AGENTS, COMMAND, TOKEN_FILE, agents, asked, hide, machine, password, target, text};
+use super::{AGENTS, COMMAND, TOKEN_FILE, agents, asked, begin, hide, machine, password, target, text};
 use crate::refused::{End, Refused};
 use crate::run::Run;
 use crate::study::{Series, Workload};
@@ -41,11 +41,8 @@ pub(super) fn ordered(words: &[OsString], path: &Path, log: &mut Log) -> Result<
     if let Some(text) = asked(&given, log.called) {
         return Ok(print(&text).map_or_else(|error| perbuck_console::fail(&error), |()| ExitCode::SUCCESS));
     }
-    let settings = Settings::read(&given)?;
-    *log = Log::new(settings.verbosity, settings.output == Output::Text, log.called);
+    let settings = begin(&given, log)?;
     let (log, mut out) = (*log, log.streams());
-    given.warnings.iter().try_for_each(|warning| log.warning(warning, &mut *out))?;
-    log.notice(&text::header(settings.compat, log.called), &mut *out)?;
     settings::complete(&mut script, &given, &specs, &described, &settings)?;
     given.remarks.iter().for_each(|remark| out.say(&format!("perbuck: {remark}")));
     script.serverless = !described.asks_database;
