@@ -136,8 +136,7 @@ pub(crate) async fn run<D: Driver, W: Workload>(
         terminals: RefCell::new(vec![TerminalTotals::default(); opened.len()]),
     });
     let mut tasks = spawn_terminals(opened, &common);
-    let probe = Rc::new(Probe::default());
-    let mut probing = TaskSet::default();
+    let (probe, mut probing) = (Rc::new(Probe::default()), TaskSet::default());
     probing.spawn(watch(common.clone(), probe.clone(), phase_ends));
     let ended = drain(&mut tasks, &common).await;
     // The last terminal may have ended before the probe ran.

@@ -99,27 +99,33 @@ pub(crate) fn drive<D: Driver, W: Workload>(
                 rarely(|| task.renew(&mut connection)).await?;
             }
             let finished_ns = common.window.now_ns();
-            let sample = Sample { kind, outcome, intended_ns, started_ns, finished_ns, statements, facts };
             tally.count(outcome, started_ns, finished_ns);
-            task.ended(sample);
+            task.ended(Sample { kind, outcome, intended_ns, started_ns, finished_ns, statements, facts });
             now = if connection.is_some() { finished_ns } else { rarely(|| task.reconnect(&mut connection)).await? };
             sequence += 1;
-            if terminal.is_over() {
-                common.over.set(common.over.get() + 1);
+            if task.is_over(&terminal) {
                 break;
             }
             if pauses.after_ns > 0 {
                 now = task.think(now, pauses.after_ns, kind).await;
             }
         }
-        if let Some(open) = connection {
-            rarely(|| task.end(terminal, open)).await?;
-        }
-        Ok(())
+        let Some(open) = connection else { return Ok(()) };
+        rarely(|| task.end(terminal, open)).await
     }
 }
 
 impl<D: Driver, W: Workload> TerminalTask<D, W> {
+    /// Whether the terminal ends by itself, which is counted.
+    #[inline]
+    fn is_over(&self, terminal: &W::Terminal) -> bool {
+        let is_over = terminal.is_over();
+        if is_over {
+            self.common.over.set(self.common.over.get() + 1);
+        }
+        is_over
+    }
+
     /// Whether nothing but the next transaction is to be done now.
     #[inline]
     fn may_go_on(&self, now_ns: i64) -> bool {

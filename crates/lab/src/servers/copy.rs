@@ -61,7 +61,7 @@ fn each(of: &Path, goes: &dyn Fn() -> bool, folders: impl Fn(&OsString) -> (Path
 struct Plan {
     /// Files whose bytes may differ.
     pairs: Vec<Pair>,
-    /// The files that get an owner and permissions, and that which has them.
+    /// Files that get an owner and permissions, each with the metadata that it gets.
     owners: Vec<(PathBuf, Metadata)>,
     /// Whether the file system shares the blocks of two files.
     shares: bool,
