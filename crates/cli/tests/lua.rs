@@ -7,7 +7,7 @@ mod common;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use common::maria::Maria;
+use common::maria::{Maria, study};
 use common::{Desk, Ended, server};
 use perbuck_workloads::sysbench::SCRIPTS;
 
@@ -242,4 +242,13 @@ end
     let refused = database.run(&[path.to_str().unwrap(), "--events=1", "run"]);
     assert_eq!(refused.code, Some(1));
     assert!(refused.out.contains("1062"), "{refused:#?}");
+}
+
+#[test]
+fn a_study_of_a_script_is_refused_before_anything_runs() {
+    let desk = Desk::new();
+    desk.write("s.toml", &study("sqlite:s.db", "kind = \"lua\"\nfile = \"mine.lua\"", "connections = [1]\nduration = \"1s\""));
+    let refused = desk.perbuck(&["check", "s.toml"]);
+    let said = ["s.toml:6: workload `w`: a study runs no script in Lua", "perbuck sysbench mine.lua run"];
+    assert!(refused.code == Some(2) && said.iter().all(|words| refused.err.contains(words)), "{refused:#?}");
 }

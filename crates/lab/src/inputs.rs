@@ -21,6 +21,7 @@ use crate::store;
 mod attach;
 mod check;
 mod named;
+mod nowhere;
 mod part;
 mod share;
 
@@ -332,6 +333,7 @@ fn check_with(
     let plans: Vec<Plan> = to_run.filter_map(|spec| check.plan(spec)).collect();
     if check.problems.is_empty() && study.published.is_none() && !study.imported {
         check.conflicts(&study, &plans);
+        check.runs_nowhere(&study, &plans);
         check.too_many_connections(&study, &plans);
         check.paced_twice(&study, &plans);
         check.query_hosts(&study);

@@ -46,7 +46,7 @@ pub(super) struct Check<'a> {
 }
 
 impl Check<'_> {
-    fn problem(&mut self, line: usize, message: String, help: impl Into<String>) {
+    pub(super) fn problem(&mut self, line: usize, message: String, help: impl Into<String>) {
         let problem = Problem { file: self.file.to_owned(), line, message, help: help.into() };
         // What is wrong at every level of a factor is told once.
         if !self.problems.contains(&problem) {
