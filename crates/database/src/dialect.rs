@@ -3,10 +3,9 @@
 use std::fmt::Debug;
 
 pub use perbuck_core::study::TransactionChoice;
-use perbuck_load::error::{DriverError, ErrorClass, ErrorCode};
+use perbuck_load::error::ErrorCode;
 use perbuck_load::loader::csv::CsvFormat;
 use perbuck_load::query::Query;
-use perbuck_load::values::Rows;
 
 use crate::plans::PlanWords;
 use crate::settings::{ReplicaWords, SettingWords};
@@ -342,6 +341,11 @@ pub trait Dialect: Debug + Send + Sync {
         &[]
     }
 
+    /// The statement that has the server write what a load left in its memory, where there is one. Otherwise trials would wait for that.
+    fn write_back(&self) -> Option<&'static str> {
+        None
+    }
+
     /// How it tells the plan of a query, where perbuck can read that.
     fn plans(&self) -> Option<&'static PlanWords> {
         None
@@ -375,24 +379,4 @@ pub trait Dialect: Debug + Send + Sync {
     fn replicas(&self) -> Option<&'static ReplicaWords> {
         None
     }
-}
-
-/// Compares an answer to [`Dialect::isolation_in_effect`] with the level that the sessions were set to, such as `READ COMMITTED`.
-///
-/// # Errors
-/// `Fatal` where they differ: the results would be those of another level than the record says.
-pub fn same_isolation(dialect: &dyn Dialect, question: IsolationQuestion, told: &str, answer: &Rows) -> Result<(), DriverError> {
-    if answer.is_empty() || answer.is_null(0, 0)? {
-        return Ok(());
-    }
-    let found = answer.display(0, 0)?.to_uppercase();
-    if found == told {
-        return Ok(());
-    }
-    let message = format!(
-        "perbuck asked for isolation level {told}, but {} uses {found}; {}, or ask for the level that it uses",
-        dialect.name(),
-        question.switch
-    );
-    Err(DriverError::client(ErrorClass::Fatal, "isolation", message))
 }

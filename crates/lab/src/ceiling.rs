@@ -10,6 +10,7 @@ use perbuck_core::units::{Seed, thousands};
 use perbuck_core::workload_kind::WorkloadKind;
 use perbuck_database::Databases;
 use perbuck_database::dialect::Feature;
+use perbuck_load::driver::Driver as _;
 use perbuck_load::error::{DriverError, ErrorClass};
 use perbuck_load::executor::{Agent, Coordinator, WorkerOutcome, run_apart, run_share, run_trial};
 use perbuck_load::observer::{Observer, Unobserved};
@@ -89,6 +90,9 @@ impl<Known: Databases> BenchmarkAction for Simulation<Known> {
     type Output = Result<Arc<dyn Trials>, LabError>;
 
     fn run<B: Benchmark>(self, options: &B) -> Self::Output {
+        if const { !SimDriver::MEANS.cover(B::Workload::NEEDS) } {
+            return Err(LabError::usage("the simulated driver returns no values", ""));
+        }
         // The simulated driver takes the words of any.
         let Some(dialect) = Known::dialects().into_iter().find(|d| d.lacks(Feature::Sql).is_none()) else {
             return Err(LabError::usage("no database with SQL is registered", ""));

@@ -12,7 +12,7 @@ use perbuck_database::dialect::CsvWords;
 use perbuck_load::loader::csv::{CsvFormat, put_rows};
 use perbuck_load::stop::StopToken;
 use perbuck_load::values::Params;
-use perbuck_load::workload::{Dataset, Part, TableSpec};
+use perbuck_load::workload::{Dataset, TableSpec};
 
 use crate::error::{ErrorKind, LabError};
 
@@ -75,8 +75,8 @@ pub struct CsvTable {
 /// # Errors
 /// An unknown table, more files than the data have parts, a file that is there already or cannot be written, an interruption,
 /// or rows that are not as many as the workload says. Then no file is kept.
-pub fn write<T: Dataset>(
-    dataset: &T,
+pub fn write(
+    dataset: &dyn Dataset,
     request: &CsvRequest<'_>,
     stop: &StopToken,
     progress: &mut dyn FnMut(CsvProgress),
@@ -123,8 +123,8 @@ fn wanted(tables: &[TableSpec], names: &[String]) -> Result<Vec<bool>, LabError>
 }
 
 /// What the threads share; touched once for each part, which is megabytes.
-struct Writer<'a, T> {
-    dataset: &'a T,
+struct Writer<'a> {
+    dataset: &'a dyn Dataset,
     tables: &'a [TableSpec],
     wanted: &'a [bool],
     format: CsvFormat,
@@ -138,7 +138,7 @@ struct Writer<'a, T> {
     rows: Vec<AtomicU64>,
 }
 
-impl<T: Dataset> Writer<'_, T> {
+impl Writer<'_> {
     fn run(&self, threads: u32, progress: &mut dyn FnMut(CsvProgress)) -> Result<(), LabError> {
         let mut show = || {
             let (bytes, parts) = (self.bytes.load(Ordering::Relaxed), self.done.load(Ordering::Relaxed));

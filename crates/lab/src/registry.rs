@@ -6,7 +6,6 @@
 use std::sync::Arc;
 
 use perbuck_core::study::{Contender, Study, WorkloadSpec};
-use perbuck_core::units::Seed;
 use perbuck_core::workload_kind::{Parameters, WorkloadKind};
 use perbuck_database::address::TargetProblem;
 use perbuck_database::registry::AnyTarget;
@@ -19,19 +18,10 @@ use perbuck_workloads::params::ParamProblem;
 use perbuck_workloads::{Benchmarks, Plan};
 
 use crate::ceiling;
-use crate::csv::{self, CsvProgress, CsvRequest, CsvTable};
 use crate::databases::{AllBenchmarks, AllDatabases};
 use crate::error::LabError;
 use crate::servers::ready;
 use crate::stage::{self, Stage, Trials};
-
-type WriteRows = fn(
-    &Plan,
-    (&'static dyn Dialect, Seed),
-    &CsvRequest<'_>,
-    &StopToken,
-    &mut dyn FnMut(CsvProgress),
-) -> Result<Vec<CsvTable>, LabError>;
 
 type MakeStage = fn(&Study, &Contender, &WorkloadSpec, &Plan, (&dyn Target, &Secret), &StopToken) -> Result<Stage, LabError>;
 
@@ -46,7 +36,6 @@ pub struct Registry {
     stage: MakeStage,
     rehearsal: MakeStage,
     pub(crate) simulated: fn(&Plan) -> Result<Arc<dyn Trials>, LabError>,
-    pub(crate) write_rows: WriteRows,
 }
 
 impl Registry {
@@ -61,7 +50,6 @@ impl Registry {
             stage: stage::stage::<Known, List>,
             rehearsal: stage::rehearsal::rehearsal::<List>,
             simulated: ceiling::simulated::<Known, List>,
-            write_rows: csv::study::write_rows::<List>,
         }
     }
 

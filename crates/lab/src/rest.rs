@@ -1,10 +1,11 @@
-//! Waiting after a load until the servers do nothing more of themselves (`wait_ready`): compactions, splits and moves that a load left to do
-//! would fall on the first trials.
+//! Waiting after a load until the servers do nothing more of themselves (`wait_ready`): pages to write, compactions, splits and moves that a
+//! load left to do would fall on the first trials.
 
 use std::thread;
 use std::time::{Duration, Instant};
 
 use perbuck_load::driver::Settling;
+use perbuck_load::error::Cause;
 use perbuck_load::stop::StopToken;
 
 use crate::error::LabError;
@@ -28,8 +29,9 @@ pub(crate) fn wait(stage: &Stage, stop: &StopToken, progress: &mut dyn Progress)
     if limit.is_zero() {
         return Ok(());
     }
+    let wrote = write_back(stage, progress)?;
     let Some(mut first) = stage.server.settling()? else {
-        if stage.wait_ready.is_some() {
+        if stage.wait_ready.is_some() && !wrote {
             let who = stage.dialect.name();
             progress.line(&format!("{title}: {who} does not tell whether it is at rest; trials begin without a wait"));
         }
@@ -47,6 +49,19 @@ pub(crate) fn wait(stage: &Stage, stop: &StopToken, progress: &mut dyn Progress)
         progress.alert(&format!("{title}: cannot tell whether these are at rest: {}", silent(&first)));
     }
     if first.told { until_still(stage, (first, limit), stop, progress) } else { Ok(()) }
+}
+
+/// Has the server write what the load left in its memory; whether it knows how to.
+fn write_back(stage: &Stage, progress: &mut dyn Progress) -> Result<bool, LabError> {
+    let Some(statement) = stage.dialect.write_back() else { return Ok(false) };
+    match stage.server.execute("writing what the load left in memory", statement) {
+        Err(denied) if denied.cause() == Some(Cause::NoRight) => {
+            let why = "the first trials share the server with what the load left to write";
+            progress.alert(&format!("{}: the user may not say {statement}, so {why}; grant it the right to", stage.title));
+        }
+        done => done?,
+    }
+    Ok(true)
 }
 
 /// The parts that do not tell, and why.

@@ -256,36 +256,22 @@ impl<List: Benchmarks> DriverAction for WithDriver<'_, List> {
     type Output = Option<Stage>;
 
     fn with_driver<D: Driver>(self, driver: D) -> Option<Stage> {
-        List::with_benchmark(self.plan, WithBenchmark { join: self.join, driver })
-    }
-}
-
-/// Finds the type of the benchmark, too.
-struct WithBenchmark<'a, D> {
-    join: Join<'a>,
-    driver: D,
-}
-
-impl<D: Driver> BenchmarkAction for WithBenchmark<'_, D> {
-    type Output = Stage;
-
-    fn run<B: Benchmark>(self, options: &B) -> Stage {
         let Join { contender, spec, seed, target, stop } = self.join;
         let dialect = target.dialect();
-        let (workload, dataset) = (Arc::new(options.workload(dialect, seed)), Arc::new(options.dataset(dialect, seed)));
+        let dataset = self.plan.dataset(dialect, seed);
         // A growing data set would let later trials see another database, so it starts again with each block.
         let default = if dataset.grows() { Reset::PerBlock } else { Reset::Never };
         let title = format!("{}, {}", contender.name, spec.name);
         let notes = Notes::new(dialect, &spec.kind.value, &dataset.parameters(), seed);
         let (fingerprint, tables) = (notes.fingerprint.clone(), names(&dataset.tables()));
-        let driver = Arc::new(self.driver);
+        let driver = Arc::new(driver);
         let queries = dialect.blockers();
         let blockers = (!queries.is_empty()).then(|| watch::blockers(driver.clone(), queries));
         let waiting = Waiting { title: title.clone(), stop: stop.clone(), blockers };
         let local = driver.blocking();
         let sessions = Arc::new(Sessions { waiting, notes, driver });
-        let joined = Arc::new(Joined { sessions: sessions.clone(), workload, dataset });
-        Stage {
+        let trials = List::with_benchmark(self.plan, WithBenchmark { sessions: sessions.clone(), dialect, seed })??;
+        Some(Stage {
             title,
             address: target.address(),
             driver: target.scheme(),
@@ -307,10 +293,29 @@ impl<D: Driver> BenchmarkAction for WithBenchmark<'_, D> {
             staleness: staleness(contender),
             wait_ready: contender.wait_ready_ns.as_ref().map(|ns| Duration::from_nanos(ns.value)),
             tiflash_replicas: contender.tiflash_replicas.as_ref().map(|n| n.value),
-            server: sessions,
-            data: joined.clone(),
-            trials: joined,
+            server: sessions.clone(),
+            data: Arc::new(Loaded { sessions, dataset }),
+            trials,
+        })
+    }
+}
+
+/// Finds the type of the benchmark, too.
+struct WithBenchmark<D> {
+    sessions: Arc<Sessions<D>>,
+    dialect: &'static dyn Dialect,
+    seed: Seed,
+}
+
+impl<D: Driver> BenchmarkAction for WithBenchmark<D> {
+    type Output = Option<Arc<dyn Trials>>;
+
+    fn run<B: Benchmark>(self, options: &B) -> Self::Output {
+        // The compiler drops what follows for a pair that never works, which was refused before.
+        if const { !D::MEANS.cover(B::Workload::NEEDS) } {
+            return None;
         }
+        Some(Arc::new(Joined { sessions: self.sessions, workload: Arc::new(options.workload(self.dialect, self.seed)) }))
     }
 }
 
@@ -332,16 +337,21 @@ fn names(tables: &[TableSpec]) -> Vec<String> {
 }
 
 /// A driver and a workload with their types known.
-struct Joined<D, W, T> {
+struct Joined<D, W> {
     sessions: Arc<Sessions<D>>,
     workload: Arc<W>,
-    dataset: Arc<T>,
 }
 
-impl<D: Driver, W, T: Dataset> Joined<D, W, T> {
-    fn loading<'a>(&'a self, ledger: Option<&'a dyn Ledger>, sessions: Option<u32>) -> loader::Load<'a, D, T> {
+/// The rows of a workload and a driver that takes them.
+struct Loaded<D> {
+    sessions: Arc<Sessions<D>>,
+    dataset: Arc<dyn Dataset>,
+}
+
+impl<D: Driver> Loaded<D> {
+    fn loading<'a>(&'a self, ledger: Option<&'a dyn Ledger>, sessions: Option<u32>) -> loader::Load<'a, D> {
         let Sessions { driver, waiting, .. } = &*self.sessions;
-        loader::Load { driver, dataset: &self.dataset, ledger, sessions: sessions.unwrap_or(LOAD_SESSIONS), waiting }
+        loader::Load { driver, dataset: &*self.dataset, ledger, sessions: sessions.unwrap_or(LOAD_SESSIONS), waiting }
     }
 
     /// How far the parts of a load are that was cut off, if it can go on.
@@ -350,7 +360,7 @@ impl<D: Driver, W, T: Dataset> Joined<D, W, T> {
     }
 }
 
-impl<D: Driver, W: Workload, T: Dataset> Data for Joined<D, W, T> {
+impl<D: Driver> Data for Loaded<D> {
     fn noted(&self) -> Result<DataState, LabError> {
         self.sessions.noted()?.map_or_else(|| self.state(), Ok)
     }

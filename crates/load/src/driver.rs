@@ -106,11 +106,34 @@ pub struct Settling {
     pub told: bool,
 }
 
+/// What a driver can do that no option of it changes. A benchmark says what it needs whatever its options are, and the two are joined
+/// only where they fit.
+#[derive(Debug, Clone, Copy)]
+pub struct Means {
+    /// Statements as text; without them there are operations on keys alone.
+    pub statements: bool,
+    /// The values of rows.
+    pub values: bool,
+}
+
+impl Means {
+    /// All of them.
+    pub const ALL: Self = Self { statements: true, values: true };
+
+    /// Whether they are enough.
+    pub const fn cover(self, needs: Self) -> bool {
+        (self.statements || !needs.statements) && (self.values || !needs.values)
+    }
+}
+
 /// A way to reach one kind of database. Connecting happens on the worker that owns the session. What asks the server fails as
 /// [`Self::connect`] does, or by its answer.
 pub trait Driver: Send + Sync + 'static {
     /// One connection.
     type Session: Session;
+
+    /// What it can do, at most.
+    const MEANS: Means = Means::ALL;
 
     /// Whether calls block their thread (an embedded database); each session then gets a thread of its own.
     fn blocking(&self) -> bool {

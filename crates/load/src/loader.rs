@@ -28,11 +28,11 @@ pub use progress::LoadProgress;
 use progress::Shared;
 
 /// A load of a data set.
-pub struct Load<'a, D, T> {
+pub struct Load<'a, D> {
     /// How the database is reached.
     pub driver: &'a D,
     /// What is loaded.
-    pub dataset: &'a T,
+    pub dataset: &'a dyn Dataset,
     /// Records how far the load is, so that [`Self::resume`] can continue after a failure. The caller removes it when it has
     /// recorded that the data are complete.
     pub ledger: Option<&'a dyn Ledger>,
@@ -42,7 +42,7 @@ pub struct Load<'a, D, T> {
     pub waiting: &'a Waiting,
 }
 
-impl<D: Driver, T: Dataset> Load<'_, D, T> {
+impl<D: Driver> Load<'_, D> {
     /// Drops the tables of the data set, makes them again, fills and verifies them.
     ///
     /// # Errors

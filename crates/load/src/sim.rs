@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use perbuck_event::{Moment, now, sleep_until, yield_now};
 
-use crate::driver::{Access, BulkTable, Driver, Effect, Session, SessionId, TargetFacts};
+use crate::driver::{Access, BulkTable, Driver, Effect, Means, Session, SessionId, TargetFacts};
 use crate::error::{DriverError, ErrorClass, ErrorCode};
 use crate::statement::{Catalogue, StatementId};
 use crate::values::{Params, Rows};
@@ -105,6 +105,8 @@ pub struct SimSession {
 
 impl Driver for SimDriver {
     type Session = SimSession;
+
+    const MEANS: Means = Means { values: false, ..Means::ALL };
 
     async fn connect(&self, id: SessionId) -> Result<SimSession, DriverError> {
         self.connect_at(id, 0).await

@@ -10,7 +10,7 @@ use perbuck_core::units::Seed;
 use serde::{Deserialize, Serialize};
 
 use crate::connection::Connection;
-use crate::driver::{BulkTable, Session, SessionId};
+use crate::driver::{BulkTable, Means, Session, SessionId};
 use crate::error::DriverError;
 use crate::latch::Latch;
 use crate::query::Query;
@@ -93,6 +93,9 @@ pub struct Pauses {
 pub trait Workload: Send + Sync + 'static {
     /// The state machine of one connection.
     type Terminal: Terminal;
+
+    /// What it needs of a driver whatever its options are.
+    const NEEDS: Means = Means::ALL;
 
     /// Every statement that its transactions use.
     fn catalogue(&self) -> Arc<Catalogue>;
@@ -274,9 +277,6 @@ pub struct Check {
 
 /// The data of a workload: a function of parameters and seed, the same whatever the number of loading threads.
 pub trait Dataset: Send + Sync + 'static {
-    /// What makes the rows of one part.
-    type Part: Part;
-
     /// All tables, in the order of creation.
     fn tables(&self) -> Vec<TableSpec>;
 
@@ -284,7 +284,7 @@ pub trait Dataset: Send + Sync + 'static {
     fn parts(&self) -> u32;
 
     /// The rows of a part.
-    fn part(&self, index: u32) -> Self::Part;
+    fn part(&self, index: u32) -> Box<dyn Part>;
 
     /// Conditions on the data; each says whether it also holds after a run.
     fn checks(&self) -> Vec<Check>;

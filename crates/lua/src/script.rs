@@ -10,6 +10,7 @@ use perbuck_core::units::Seed;
 use perbuck_core::workload_kind::{Decides, Parameter, ParameterKind, WorkloadKind};
 use perbuck_database::dialect::{Dialect, Feature};
 use perbuck_load::limit::Tolerance;
+use perbuck_load::workload::Dataset;
 use perbuck_workloads::params::{ParamProblem, Reader};
 use perbuck_workloads::{Benchmark, sysbench};
 
@@ -170,7 +171,6 @@ pub fn random_options(given: &BTreeMap<String, String>) -> Result<sysbench::Opti
 }
 
 impl Benchmark for LuaScript {
-    type Dataset = NoData;
     type Workload = LuaWorkload;
 
     fn kind() -> &'static WorkloadKind {
@@ -214,8 +214,8 @@ impl Benchmark for LuaScript {
         }
     }
 
-    fn dataset(&self, _dialect: &'static dyn Dialect, _seed: Seed) -> NoData {
-        NoData
+    fn dataset(&self, _dialect: &'static dyn Dialect, _seed: Seed) -> Arc<dyn Dataset> {
+        Arc::new(NoData)
     }
 
     fn workload(&self, dialect: &'static dyn Dialect, seed: Seed) -> LuaWorkload {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use perbuck_core::units::Seed;
 use perbuck_database::Dialect;
+use perbuck_load::driver::Means;
 use perbuck_load::statement::Catalogue;
 use perbuck_load::values::Params;
 use perbuck_load::workload::{Check, Dataset, Part, TableSpec, TerminalId, Workload};
@@ -39,6 +40,8 @@ fn driver_name(dialect: &dyn Dialect) -> &'static str {
 impl Workload for LuaWorkload {
     type Terminal = LuaTerminal;
 
+    const NEEDS: Means = Means { values: false, ..Means::ALL };
+
     fn catalogue(&self) -> Arc<Catalogue> {
         Arc::clone(&self.catalogue)
     }
@@ -57,8 +60,6 @@ impl Workload for LuaWorkload {
 pub struct NoData;
 
 impl Dataset for NoData {
-    type Part = Self;
-
     fn tables(&self) -> Vec<TableSpec> {
         Vec::new()
     }
@@ -67,8 +68,8 @@ impl Dataset for NoData {
         0
     }
 
-    fn part(&self, _index: u32) -> Self {
-        Self
+    fn part(&self, _index: u32) -> Box<dyn Part> {
+        Box::new(Self)
     }
 
     fn checks(&self) -> Vec<Check> {

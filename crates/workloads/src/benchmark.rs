@@ -40,10 +40,6 @@ pub struct Explained {
 
 /// The options of a benchmark, and what it makes of them.
 pub trait Benchmark: Any + Debug + Send + Sync {
-    /// The rows.
-    type Dataset: Dataset
-    where
-        Self: Sized;
     /// What terminals do.
     type Workload: Workload
     where
@@ -70,9 +66,7 @@ pub trait Benchmark: Any + Debug + Send + Sync {
     }
 
     /// The rows for a database, drawn from that seed.
-    fn dataset(&self, dialect: &'static dyn Dialect, seed: Seed) -> Self::Dataset
-    where
-        Self: Sized;
+    fn dataset(&self, dialect: &'static dyn Dialect, seed: Seed) -> Arc<dyn Dataset>;
 
     /// What terminals do on a database whose rows were drawn from that seed.
     fn workload(&self, dialect: &'static dyn Dialect, seed: Seed) -> Self::Workload

@@ -24,7 +24,6 @@ pub(crate) type Result<T, E = perbuck_load::error::DriverError> = std::result::R
 mod tests {
     use perbuck_core::units::Seed;
     use perbuck_core::workload_kind::Decides;
-    use perbuck_load::workload::Dataset;
 
     use super::*;
 

@@ -17,7 +17,7 @@ use perbuck_load::error::{Cause, DriverError, ErrorClass, ErrorCode};
 use perbuck_load::loader::{CheckResult, run_check};
 use perbuck_load::statement::{Catalogue, StatementId, Verb};
 use perbuck_load::values::{Params, Rows, Value};
-use perbuck_load::workload::{Dataset, Done, Operation, Part, Terminal, TerminalId, Workload};
+use perbuck_load::workload::{Dataset, Done, Operation, Terminal, TerminalId, Workload};
 use perbuck_mysql::MysqlDialect;
 use perbuck_postgres::Family;
 use perbuck_sqlite::SqliteDialect;

@@ -94,7 +94,7 @@ fn plan(kind: &str, words: &str) -> Plan {
     Plan::read::<Workloads>(kind, &parameters).unwrap_or_else(|problems| panic!("{kind} {words}: {problems:?}"))
 }
 
-fn of(dataset: &impl Dataset, workload: &impl Workload) -> Vec<String> {
+fn of(dataset: &dyn Dataset, workload: &impl Workload) -> Vec<String> {
     let mut all = vec![format!("{} parts, grows: {}, {:?}", dataset.parts(), dataset.grows(), dataset.parameters())];
     for table in dataset.tables() {
         all.push(format!("{} {:?} {:?} {} {}", table.bulk.name, table.bulk.columns, table.rows, table.rows_vary, table.numbered));
@@ -132,7 +132,7 @@ impl BenchmarkAction for Made {
     type Output = Vec<String>;
 
     fn run<B: Benchmark>(self, options: &B) -> Vec<String> {
-        of(&options.dataset(self.0, Seed(1)), &options.workload(self.0, Seed(1)))
+        of(&*options.dataset(self.0, Seed(1)), &options.workload(self.0, Seed(1)))
     }
 }
 

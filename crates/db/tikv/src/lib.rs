@@ -14,7 +14,7 @@ use perbuck_database::address::TargetProblem;
 use perbuck_database::secret::Secret;
 use perbuck_database::{Database, Dialect, Wishes};
 use perbuck_grpc::Malformed;
-use perbuck_load::driver::{DataSize, Driver, SessionId, Settling, TargetFacts};
+use perbuck_load::driver::{DataSize, Driver, Means, SessionId, Settling, TargetFacts};
 use perbuck_load::error::{DriverError, ErrorClass, ErrorCode};
 use perbuck_load::meter::Meter;
 use rustls::ClientConfig;
@@ -112,6 +112,8 @@ impl TikvDriver {
 
 impl Driver for TikvDriver {
     type Session = TikvSession;
+
+    const MEANS: Means = Means { statements: false, ..Means::ALL };
 
     async fn connect(&self, id: SessionId) -> Result<TikvSession, DriverError> {
         let hub = Hub::of(&self.settings);

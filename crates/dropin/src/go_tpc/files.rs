@@ -30,7 +30,7 @@ pub(crate) fn asked(given: &Given, others: &[&'static str]) -> Result<bool, Refu
 /// Writes them: at most so many files for each table. `tables` are those that were asked for, and `then` how data are checked later.
 pub(crate) fn write(
     run: &Run<'_>,
-    data: &impl Dataset,
+    data: &dyn Dataset,
     (folder, files, tables): (&str, u32, &[String]),
     then: &str,
 ) -> Result<(), End> {

@@ -113,7 +113,7 @@ fn remarks(given: &Given, connection: &Connection, order: Order) -> Vec<String> 
 fn write_files(given: &Given, options: &Options, run: &Run<'_>) -> Result<(), End> {
     let data = options.dataset(run.target.dialect(), run.data_seed());
     let then = "The data are not checked: load the files, and perbuck tpch run --check compares answers";
-    files::write(run, &data, (given.text("output-dir"), run.series.load.connections, &[]), then)
+    files::write(run, &*data, (given.text("output-dir"), run.series.load.connections, &[]), then)
 }
 
 /// A command with everything it needs.

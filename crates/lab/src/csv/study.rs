@@ -5,17 +5,16 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use perbuck_core::study::WorkloadSpec;
-use perbuck_core::units::{Seed, thousands};
+use perbuck_core::units::thousands;
 use perbuck_database::Dialect;
 use perbuck_load::loader::csv::CsvFormat;
 use perbuck_load::stop::StopToken;
-use perbuck_workloads::{Benchmark, BenchmarkAction, Benchmarks, Plan};
 
 use super::{self as csv, CsvProgress, CsvRequest, CsvTable};
 use crate::error::LabError;
 use crate::inputs::Inputs;
 use crate::progress::{Done, Progress};
-use crate::{registry, stage};
+use crate::stage;
 
 /// What is written, and where.
 #[derive(Debug, Clone, Default)]
@@ -61,7 +60,7 @@ pub fn write_study(
         }
         let (seed, began) = (stage::data_seed(&inputs.study, spec), Instant::now());
         let mut show = |p: CsvProgress| show_files(progress, &format!("{}: ", spec.name), &p, began.elapsed());
-        let written = (inputs.registry.write_rows)(plan, (dialect, seed), &request, stop, &mut show)?;
+        let written = csv::write(&*plan.dataset(dialect, seed), &request, stop, &mut show)?;
         for table in &written {
             progress.line(&format!("{}: {}", spec.name, table_text(table)));
         }
@@ -112,33 +111,6 @@ fn database(inputs: &Inputs, spec: &WorkloadSpec) -> Result<String, LabError> {
             let message = format!("the targets name several databases ({one}, {two}), and files carry the name of one");
             Err(LabError::usage(message, format!("give workload `{}` its own `database`", spec.name)))
         }
-    }
-}
-
-/// Writes the rows of a plan for a dialect, drawn from a seed.
-pub(crate) fn write_rows<List: Benchmarks>(
-    plan: &Plan,
-    (dialect, seed): (&'static dyn Dialect, Seed),
-    request: &CsvRequest<'_>,
-    stop: &StopToken,
-    progress: &mut dyn FnMut(CsvProgress),
-) -> Result<Vec<CsvTable>, LabError> {
-    List::with_benchmark(plan, Rows { dialect, seed, request, stop, progress }).ok_or_else(|| registry::unknown(plan))?
-}
-
-struct Rows<'a> {
-    dialect: &'static dyn Dialect,
-    seed: Seed,
-    request: &'a CsvRequest<'a>,
-    stop: &'a StopToken,
-    progress: &'a mut dyn FnMut(CsvProgress),
-}
-
-impl BenchmarkAction for Rows<'_> {
-    type Output = Result<Vec<CsvTable>, LabError>;
-
-    fn run<B: Benchmark>(self, options: &B) -> Self::Output {
-        csv::write(&options.dataset(self.dialect, self.seed), self.request, self.stop, self.progress)
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 
 use perbuck_load::driver::BulkTable;
-use perbuck_load::workload::Check;
+use perbuck_load::workload::{Check, Part};
 
 use perbuck_database::Dialect as _;
 use perbuck_mysql::MysqlDialect;
@@ -34,8 +34,6 @@ impl Part for PairsPart {
 }
 
 impl Dataset for Pairs {
-    type Part = PairsPart;
-
     fn tables(&self) -> Vec<TableSpec> {
         let table = |name: &str| TableSpec {
             bulk: BulkTable { name: name.to_owned(), columns: ["n", "x"].map(str::to_owned).to_vec() },
@@ -53,8 +51,8 @@ impl Dataset for Pairs {
         self.parts
     }
 
-    fn part(&self, index: u32) -> PairsPart {
-        PairsPart { index, left: 4 }
+    fn part(&self, index: u32) -> Box<dyn Part> {
+        Box::new(PairsPart { index, left: 4 })
     }
 
     fn checks(&self) -> Vec<Check> {

@@ -1,5 +1,6 @@
 //! The trials of a stage: of all the load, of a share of it, and what one process has to do for its share afterwards.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use perbuck_core::run_record::{AuditValue, Measured};
@@ -9,10 +10,10 @@ use perbuck_load::error::DriverError;
 use perbuck_load::executor::{Agent, Coordinator, WorkerOutcome, run_apart, run_share, run_trial};
 use perbuck_load::observer::Observer;
 use perbuck_load::share::Share;
-use perbuck_load::statement::Verb;
+use perbuck_load::statement::{Catalogue, Verb};
 use perbuck_load::stop::StopToken;
 use perbuck_load::trial::{RunError, TrialOutcome, TrialSpec};
-use perbuck_load::workload::{Dataset, NewRecords, Workload};
+use perbuck_load::workload::{NewRecords, Workload};
 
 use super::{Joined, Sessions, answer};
 use crate::data::server;
@@ -60,7 +61,7 @@ pub trait Trials {
     fn audit(&self, measured: &Measured) -> Result<Vec<AuditValue>, LabError>;
 }
 
-impl<D: Driver, W: Workload, T: Dataset> Trials for Joined<D, W, T> {
+impl<D: Driver, W: Workload> Trials for Joined<D, W> {
     fn run(&self, spec: &TrialSpec, stop: &StopToken, observer: &mut dyn Observer) -> Result<TrialOutcome, RunError> {
         run_trial(spec, &self.sessions.driver, &self.workload, stop, observer)
     }
@@ -105,27 +106,36 @@ impl<D: Driver, W: Workload, T: Dataset> Trials for Joined<D, W, T> {
     }
 
     fn explain(&self, doing: &str, sql: &str, limit: Duration) -> Result<String, DriverError> {
-        let Sessions { driver, waiting, .. } = &*self.sessions;
-        answer(waiting, doing, async {
-            // Where queries run beside a load, a terminal beside it asks them.
-            let (of, catalogue) = match self.workload.extra_terminals() {
-                0 => (1, self.workload.catalogue()),
-                _ => (0, self.workload.extra_catalogue(0)),
-            };
-            let mut session = driver.connect(self.workload.session(0, of)).await?;
-            session.lift_timeout();
-            let mut connection = Connection::open(session, catalogue).await?;
-            let rows = connection.run(Verb::Select, sql, limit).await?;
-            let cell = |row, column| if rows.is_null(row, column)? { Ok(String::new()) } else { rows.display(row, column) };
-            let line = |row| (0..rows.width()).map(|column| cell(row, column)).collect::<Result<Vec<_>, DriverError>>();
-            let lines = (0..rows.len() as usize).map(line).collect::<Result<Vec<_>, _>>()?;
-            connection.close().await;
-            Ok(lines.into_iter().map(|cells| cells.join("\t")).collect::<Vec<_>>().join("\n"))
-        })
+        // Where queries run beside a load, a terminal beside it asks them.
+        let (of, catalogue) = match self.workload.extra_terminals() {
+            0 => (1, self.workload.catalogue()),
+            _ => (0, self.workload.extra_catalogue(0)),
+        };
+        explained(&self.sessions, doing, (self.workload.session(0, of), catalogue), (sql, limit))
     }
 
     fn audit(&self, measured: &Measured) -> Result<Vec<AuditValue>, LabError> {
         let title = &self.sessions.waiting.title;
         self.workload.audit(measured).map_err(|e| LabError::failed(format!("{title}: {e}"), ""))
     }
+}
+
+/// What a query returns on a session that is as a terminal's.
+fn explained<D: Driver>(
+    sessions: &Sessions<D>,
+    doing: &str,
+    (id, catalogue): (SessionId, Arc<Catalogue>),
+    (sql, limit): (&str, Duration),
+) -> Result<String, DriverError> {
+    answer(&sessions.waiting, doing, async {
+        let mut session = sessions.driver.connect(id).await?;
+        session.lift_timeout();
+        let mut connection = Connection::open(session, catalogue).await?;
+        let rows = connection.run(Verb::Select, sql, limit).await?;
+        let cell = |row, column| if rows.is_null(row, column)? { Ok(String::new()) } else { rows.display(row, column) };
+        let line = |row| (0..rows.width()).map(|column| cell(row, column)).collect::<Result<Vec<_>, DriverError>>();
+        let lines = (0..rows.len() as usize).map(line).collect::<Result<Vec<_>, _>>()?;
+        connection.close().await;
+        Ok(lines.into_iter().map(|cells| cells.join("\t")).collect::<Vec<_>>().join("\n"))
+    })
 }

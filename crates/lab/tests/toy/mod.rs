@@ -45,7 +45,6 @@ pub(crate) struct Toy {
 }
 
 impl Benchmark for Toy {
-    type Dataset = Self;
     type Workload = ToyWorkload;
 
     fn kind() -> &'static WorkloadKind {
@@ -57,8 +56,8 @@ impl Benchmark for Toy {
         Self { rows, good_share: reader.number("good_share") }
     }
 
-    fn dataset(&self, _: &'static dyn Dialect, _: Seed) -> Self {
-        *self
+    fn dataset(&self, _: &'static dyn Dialect, _: Seed) -> Arc<dyn Dataset> {
+        Arc::new(*self)
     }
 
     fn workload(&self, _: &'static dyn Dialect, _: Seed) -> ToyWorkload {
@@ -82,8 +81,6 @@ impl Benchmark for Toy {
 }
 
 impl Dataset for Toy {
-    type Part = Rows;
-
     fn tables(&self) -> Vec<TableSpec> {
         vec![TableSpec {
             bulk: BulkTable { name: "toy".to_owned(), columns: ["id", "v"].map(str::to_owned).to_vec() },
@@ -100,8 +97,8 @@ impl Dataset for Toy {
         1
     }
 
-    fn part(&self, _: u32) -> Rows {
-        Rows { left: self.rows }
+    fn part(&self, _: u32) -> Box<dyn Part> {
+        Box::new(Rows { left: self.rows })
     }
 
     fn checks(&self) -> Vec<Check> {

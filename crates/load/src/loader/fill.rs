@@ -17,8 +17,8 @@ use crate::workload::{Dataset, Part, TableSpec};
 const CELL_BYTES: usize = 4;
 
 /// What all sessions of a load share.
-pub(super) struct Filling<'a, T> {
-    pub(super) dataset: &'a T,
+pub(super) struct Filling<'a> {
+    pub(super) dataset: &'a dyn Dataset,
     pub(super) tables: &'a [TableSpec],
     pub(super) ledger: Option<&'a dyn Ledger>,
     /// What an earlier load committed; empty for a load from the start.
@@ -31,17 +31,17 @@ pub(super) struct Filling<'a, T> {
     pub(super) stops: [&'a StopToken; 2],
 }
 
-impl<T> Filling<'_, T> {
+impl Filling<'_> {
     fn stopped(&self) -> bool {
         self.stops.iter().any(|s| s.requested())
     }
 }
 
 /// The batches of one part, which can be made again from the last commit on.
-struct Feed<'a, T: Dataset> {
-    filling: &'a Filling<'a, T>,
+struct Feed<'a> {
+    filling: &'a Filling<'a>,
     index: u32,
-    part: T::Part,
+    part: Box<dyn Part>,
     cells: Params,
     /// Whether tables that the server numbers are filled by INSERT.
     insert_numbered: bool,
@@ -51,10 +51,10 @@ struct Feed<'a, T: Dataset> {
     committed: PartState,
 }
 
-impl<'a, T: Dataset> Feed<'a, T> {
+impl<'a> Feed<'a> {
     /// The part from `committed` on.
     fn new(
-        filling: &'a Filling<'a, T>,
+        filling: &'a Filling<'a>,
         index: u32,
         (cells, insert_numbered): (Params, bool),
         committed: PartState,
@@ -100,7 +100,7 @@ impl<'a, T: Dataset> Feed<'a, T> {
 }
 
 /// Loads parts until none is left.
-pub(super) async fn fill<D: Driver, T: Dataset>(driver: &D, filling: &Filling<'_, T>, id: SessionId) -> Result<(), LoadError> {
+pub(super) async fn fill<D: Driver>(driver: &D, filling: &Filling<'_>, id: SessionId) -> Result<(), LoadError> {
     let shared = filling.shared;
     let mut session = driver.connect(id).await.map_err(server("connecting to load data"))?;
     session.lift_timeout();
@@ -132,7 +132,7 @@ pub(super) async fn fill<D: Driver, T: Dataset>(driver: &D, filling: &Filling<'_
 
 /// Loads the next megabytes of a part; how many rows, `None` where nothing was left of it. A deadlock or write conflict
 /// rolls the whole transaction back, so it is executed again, a few times.
-async fn transaction<S: Session, T: Dataset>(session: &mut S, feed: &mut Feed<'_, T>) -> Result<Option<u64>, LoadError> {
+async fn transaction<S: Session>(session: &mut S, feed: &mut Feed<'_>) -> Result<Option<u64>, LoadError> {
     let mut attempt = 1;
     loop {
         match one_attempt(session, feed).await {
@@ -150,7 +150,7 @@ async fn transaction<S: Session, T: Dataset>(session: &mut S, feed: &mut Feed<'_
     }
 }
 
-async fn one_attempt<S: Session, T: Dataset>(session: &mut S, feed: &mut Feed<'_, T>) -> Result<Option<u64>, LoadError> {
+async fn one_attempt<S: Session>(session: &mut S, feed: &mut Feed<'_>) -> Result<Option<u64>, LoadError> {
     let Some(mut table) = feed.next() else {
         feed.taken.done = true;
         // The last transaction was full before it knew that it was the last.
@@ -198,7 +198,7 @@ async fn one_attempt<S: Session, T: Dataset>(session: &mut S, feed: &mut Feed<'_
 
 /// Makes what comes after the rows of every table (indexes), and counts their rows, until nothing of it is left. A table is
 /// read to count it while its index, or that of another, is made: the one reads, and the other sorts.
-pub(super) async fn finish<D: Driver, T: Dataset>(driver: &D, filling: &Filling<'_, T>, id: SessionId) -> Result<(), LoadError> {
+pub(super) async fn finish<D: Driver>(driver: &D, filling: &Filling<'_>, id: SessionId) -> Result<(), LoadError> {
     let (shared, tables) = (filling.shared, filling.tables);
     let mut session = driver.connect(id).await.map_err(server("connecting to finish the load"))?;
     session.lift_timeout();

@@ -46,8 +46,6 @@ impl Part for NumbersPart {
 }
 
 impl Dataset for Numbers {
-    type Part = NumbersPart;
-
     fn tables(&self) -> Vec<TableSpec> {
         let rows = Some(u64::from(self.parts * self.batches) * self.rows_per_batch as u64 / 2);
         let table = |name: &str| TableSpec {
@@ -66,9 +64,15 @@ impl Dataset for Numbers {
         self.parts
     }
 
-    fn part(&self, index: u32) -> NumbersPart {
+    fn part(&self, index: u32) -> Box<dyn Part> {
         let text = vec![b'x'; self.row_bytes];
-        NumbersPart { next: i64::from(index) * 100_000, batch: 0, batches: self.batches, rows: self.rows_per_batch, text }
+        Box::new(NumbersPart {
+            next: i64::from(index) * 100_000,
+            batch: 0,
+            batches: self.batches,
+            rows: self.rows_per_batch,
+            text,
+        })
     }
 
     fn checks(&self) -> Vec<Check> {

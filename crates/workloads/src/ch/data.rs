@@ -12,7 +12,7 @@ use super::Options;
 use super::nations::{self, REGIONS, SUPPLIERS};
 use crate::tpcc::ddl;
 use crate::tpcc::schema::Table;
-use crate::tpcc::{self, TpccData, TpccPart};
+use crate::tpcc::{self, TpccData};
 
 /// Suppliers of a batch.
 const BATCH: i64 = 1_000;
@@ -80,8 +80,6 @@ impl ChData {
 }
 
 impl Dataset for ChData {
-    type Part = ChPart;
-
     fn tables(&self) -> Vec<TableSpec> {
         let mut tables = if self.options.without_tpcc { Vec::new() } else { self.tpcc.tables() };
         let rows = [REGIONS.len() as u64, nations::count(), SUPPLIERS as u64, 1];
@@ -93,8 +91,11 @@ impl Dataset for ChData {
         self.parts_of_tpcc() + 1
     }
 
-    fn part(&self, index: u32) -> ChPart {
-        if index < self.parts_of_tpcc() { ChPart::Tpcc(self.tpcc.part(index)) } else { ChPart::own(self.suppliers, self.first()) }
+    fn part(&self, index: u32) -> Box<dyn Part> {
+        if index < self.parts_of_tpcc() {
+            return self.tpcc.part(index);
+        }
+        Box::new(OwnPart { seed: self.suppliers, first: self.first(), next: 0, from: 0 })
     }
 
     fn checks(&self) -> Vec<Check> {
@@ -115,18 +116,9 @@ impl Dataset for ChData {
     }
 }
 
-/// The rows of one part.
-#[derive(Debug)]
-pub enum ChPart {
-    /// One of TPC-C.
-    Tpcc(TpccPart),
-    /// That of our own tables.
-    Own(OwnPart),
-}
-
 /// The rows of our own tables.
 #[derive(Debug)]
-pub struct OwnPart {
+struct OwnPart {
     seed: Seed,
     /// The first of our tables among all.
     first: usize,
@@ -136,18 +128,9 @@ pub struct OwnPart {
     from: i64,
 }
 
-impl ChPart {
-    fn own(seed: Seed, first: usize) -> Self {
-        Self::Own(OwnPart { seed, first, next: 0, from: 0 })
-    }
-}
-
-impl Part for ChPart {
+impl Part for OwnPart {
     fn next_batch(&mut self, cells: &mut Params) -> Option<usize> {
-        let OwnPart { seed, first, next, from } = match self {
-            Self::Tpcc(part) => return part.next_batch(cells),
-            Self::Own(part) => part,
-        };
+        let Self { seed, first, next, from } = self;
         cells.clear();
         let table = *next;
         match TABLES.get(table)?.name {
@@ -165,11 +148,5 @@ impl Part for ChPart {
             *next += 1;
         }
         Some(*first + table)
-    }
-
-    fn only(&mut self, wanted: &[bool]) {
-        if let Self::Tpcc(part) = self {
-            part.only(wanted);
-        }
     }
 }

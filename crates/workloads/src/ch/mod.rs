@@ -18,7 +18,7 @@ mod terminal;
 #[cfg(test)]
 mod tests;
 
-pub use data::{ChData, ChPart, OwnPart};
+pub use data::ChData;
 pub use freshness::{read_marker, write_marker};
 pub use kinds::{KINDS, LAG, is_query};
 pub use options::Options;

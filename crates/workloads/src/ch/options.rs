@@ -1,11 +1,13 @@
 //! What a CH-benCHmark run may be told.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use std::time::Duration;
 
 use perbuck_core::units::Seed;
 use perbuck_core::workload_kind::WorkloadKind;
 use perbuck_database::dialect::{Dialect, Feature};
+use perbuck_load::workload::Dataset;
 
 use super::kinds::QUERIES;
 use super::nations::SUPPLIERS;
@@ -64,7 +66,6 @@ impl Options {
 }
 
 impl Benchmark for Options {
-    type Dataset = ChData;
     type Workload = Ch;
 
     fn kind() -> &'static WorkloadKind {
@@ -93,8 +94,8 @@ impl Benchmark for Options {
         options
     }
 
-    fn dataset(&self, dialect: &'static dyn Dialect, seed: Seed) -> ChData {
-        ChData::new(self, dialect, seed)
+    fn dataset(&self, dialect: &'static dyn Dialect, seed: Seed) -> Arc<dyn Dataset> {
+        Arc::new(ChData::new(self, dialect, seed))
     }
 
     fn workload(&self, dialect: &'static dyn Dialect, seed: Seed) -> Ch {

@@ -7,7 +7,7 @@ use perbuck_core::rng::OpRng;
 use perbuck_core::units::Seed;
 use perbuck_database::Dialect;
 use perbuck_load::share::Share;
-use perbuck_load::workload::{Dataset, Operation, Part, Terminal, TerminalId, Workload};
+use perbuck_load::workload::{Dataset, Operation, Terminal, TerminalId, Workload};
 
 use super::kinds::{KINDS, Q1, QUERIES};
 use super::{Ch, ChData, Options, queries};

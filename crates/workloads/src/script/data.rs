@@ -100,8 +100,6 @@ pub(super) fn made_table(sql: &str) -> Option<String> {
 }
 
 impl Dataset for ScriptData {
-    type Part = AccountsPart;
-
     fn tables(&self) -> Vec<TableSpec> {
         if let Some(init) = &self.options.init {
             let table = |(i, name): (usize, &String)| TableSpec {
@@ -123,15 +121,15 @@ impl Dataset for ScriptData {
         self.options.scale * PARTS as u32
     }
 
-    fn part(&self, index: u32) -> AccountsPart {
+    fn part(&self, index: u32) -> Box<dyn Part> {
         let first = u64::from(index) * (ACCOUNTS / PARTS) + 1;
         let branch = u64::from(index) / PARTS + 1;
-        AccountsPart {
+        Box::new(AccountsPart {
             branch,
             next: first,
             end: first + ACCOUNTS / PARTS,
             small: u64::from(index).is_multiple_of(PARTS).then_some(0),
-        }
+        })
     }
 
     fn checks(&self) -> Vec<Check> {

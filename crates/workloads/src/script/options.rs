@@ -8,6 +8,7 @@ use perbuck_core::units::Seed;
 use perbuck_core::workload_kind::WorkloadKind;
 use perbuck_database::Dialect;
 use perbuck_load::statement::Verb;
+use perbuck_load::workload::Dataset;
 
 use super::builtin::{BUILTIN, Builtin};
 use super::compile::Scripts;
@@ -108,7 +109,6 @@ impl Options {
 }
 
 impl Benchmark for Options {
-    type Dataset = ScriptData;
     type Workload = Scripts;
 
     fn kind() -> &'static WorkloadKind {
@@ -160,8 +160,8 @@ impl Benchmark for Options {
         }
     }
 
-    fn dataset(&self, dialect: &'static dyn Dialect, _seed: Seed) -> ScriptData {
-        ScriptData::new(self.clone(), dialect)
+    fn dataset(&self, dialect: &'static dyn Dialect, _seed: Seed) -> Arc<dyn Dataset> {
+        Arc::new(ScriptData::new(self.clone(), dialect))
     }
 
     fn workload(&self, dialect: &'static dyn Dialect, _seed: Seed) -> Scripts {

@@ -85,8 +85,6 @@ pub(super) fn bulk_table(n: u32) -> BulkTable {
 }
 
 impl Dataset for SysbenchData {
-    type Part = SysbenchPart;
-
     fn tables(&self) -> Vec<TableSpec> {
         let table = |n: u32| TableSpec {
             bulk: match self.options.script {
@@ -111,17 +109,17 @@ impl Dataset for SysbenchData {
         self.options.table_count() * self.parts_per_table()
     }
 
-    fn part(&self, index: u32) -> SysbenchPart {
+    fn part(&self, index: u32) -> Box<dyn Part> {
         // Sessions take parts in turn, and several in one table get in each other's way: from all tables first.
         let tables = self.options.table_count();
         let first = index / tables * ROWS_PER_PART + 1;
-        SysbenchPart {
+        Box::new(SysbenchPart {
             seed: self.seed,
             table: index % tables,
             ids: self.options.loaded_ks(),
             next: first,
             end: first.saturating_add(ROWS_PER_PART - 1).min(self.options.rows_per_table()),
-        }
+        })
     }
 
     fn checks(&self) -> Vec<Check> {

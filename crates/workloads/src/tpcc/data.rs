@@ -45,8 +45,6 @@ impl TpccData {
 }
 
 impl Dataset for TpccData {
-    type Part = TpccPart;
-
     fn tables(&self) -> Vec<TableSpec> {
         let warehouses = u64::from(self.options.warehouses);
         let districts = warehouses * DISTRICTS as u64;
@@ -67,8 +65,8 @@ impl Dataset for TpccData {
         1 + self.options.warehouses * DISTRICTS as u32
     }
 
-    fn part(&self, index: u32) -> TpccPart {
-        TpccPart::new(self.source, index)
+    fn part(&self, index: u32) -> Box<dyn Part> {
+        Box::new(TpccPart::new(self.source, index))
     }
 
     fn checks(&self) -> Vec<Check> {
@@ -90,7 +88,7 @@ impl Dataset for TpccData {
 
 /// The rows of one part, table by table.
 #[derive(Debug)]
-pub struct TpccPart {
+struct TpccPart {
     source: Source,
     warehouse: i64,
     district: i64,

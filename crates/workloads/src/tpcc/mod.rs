@@ -38,7 +38,7 @@ mod executed;
 mod tests;
 
 pub use compat::compat_notes;
-pub use data::{TpccData, TpccPart};
+pub use data::TpccData;
 pub use deck::KINDS;
 pub use options::{Isolation, Options, PartitionType};
 pub(crate) use options::{session, session_text};

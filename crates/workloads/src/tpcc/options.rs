@@ -1,10 +1,12 @@
 //! What a TPC-C run may be told.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use perbuck_core::units::Seed;
 use perbuck_core::workload_kind::WorkloadKind;
 use perbuck_database::dialect::{Dialect, Feature};
+use perbuck_load::workload::Dataset;
 
 use super::compat::drives;
 use super::registration::{KIND, PARAMETERS};
@@ -170,7 +172,6 @@ impl Options {
 }
 
 impl Benchmark for Options {
-    type Dataset = TpccData;
     type Workload = Tpcc;
 
     fn kind() -> &'static WorkloadKind {
@@ -207,8 +208,8 @@ impl Benchmark for Options {
         options
     }
 
-    fn dataset(&self, dialect: &'static dyn Dialect, seed: Seed) -> TpccData {
-        TpccData::new(self.clone(), dialect, seed)
+    fn dataset(&self, dialect: &'static dyn Dialect, seed: Seed) -> Arc<dyn Dataset> {
+        Arc::new(TpccData::new(self.clone(), dialect, seed))
     }
 
     fn workload(&self, dialect: &'static dyn Dialect, seed: Seed) -> Tpcc {

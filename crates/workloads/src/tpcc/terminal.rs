@@ -6,11 +6,12 @@ use perbuck_core::rng::OpRng;
 use perbuck_core::run_record::{AuditValue, Measured};
 use perbuck_core::units::Seed;
 use perbuck_database::Dialect;
-use perbuck_database::dialect::same_isolation;
+use perbuck_database::dialect::IsolationQuestion;
 use perbuck_load::connection::Connection;
 use perbuck_load::driver::{Effect, Session};
 use perbuck_load::error::{DriverError, ErrorClass};
 use perbuck_load::statement::{Catalogue, StatementId};
+use perbuck_load::values::Rows;
 use perbuck_load::workload::{Done, Operation, Pauses, Terminal, TerminalId, Workload};
 
 use super::compat::hints;
@@ -258,6 +259,24 @@ impl Terminal for TpccTerminal {
         }
         Ok(done)
     }
+}
+
+/// Compares an answer to [`Dialect::isolation_in_effect`] with the level that the sessions were set to, such as `READ COMMITTED`. Where they
+/// differ, the results would be those of another level than the record says.
+fn same_isolation(dialect: &dyn Dialect, question: IsolationQuestion, told: &str, answer: &Rows) -> Result<()> {
+    if answer.is_empty() || answer.is_null(0, 0)? {
+        return Ok(());
+    }
+    let found = answer.display(0, 0)?.to_uppercase();
+    if found == told {
+        return Ok(());
+    }
+    let message = format!(
+        "perbuck asked for isolation level {told}, but {} uses {found}; {}, or ask for the level that it uses",
+        dialect.name(),
+        question.switch
+    );
+    Err(DriverError::client(ErrorClass::Fatal, "isolation", message))
 }
 
 #[cfg(test)]

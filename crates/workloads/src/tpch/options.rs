@@ -1,11 +1,13 @@
 //! What a TPC-H run may be told.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use perbuck_core::units::Seed;
 use perbuck_core::workload_kind::WorkloadKind;
 use perbuck_database::dialect::{Dialect, Feature};
+use perbuck_load::workload::Dataset;
 
 use super::data::{DataOptions, TpchData};
 use super::queries::{self, Substitution};
@@ -112,7 +114,6 @@ impl Options {
 }
 
 impl Benchmark for Options {
-    type Dataset = TpchData;
     type Workload = Tpch;
 
     fn kind() -> &'static WorkloadKind {
@@ -153,9 +154,9 @@ impl Benchmark for Options {
         options
     }
 
-    fn dataset(&self, dialect: &'static dyn Dialect, _: Seed) -> TpchData {
+    fn dataset(&self, dialect: &'static dyn Dialect, _: Seed) -> Arc<dyn Dataset> {
         // The specification says the data (4.2): they follow from the scale, and from no seed.
-        TpchData::new(dialect, self.data())
+        Arc::new(TpchData::new(dialect, self.data()))
     }
 
     fn workload(&self, dialect: &'static dyn Dialect, _: Seed) -> Tpch {

@@ -130,8 +130,6 @@ impl YcsbData {
 }
 
 impl Dataset for YcsbData {
-    type Part = YcsbPart;
-
     fn tables(&self) -> Vec<TableSpec> {
         vec![TableSpec {
             bulk: BulkTable { name: self.options.table.clone(), columns: schema::columns(&self.options) },
@@ -149,11 +147,11 @@ impl Dataset for YcsbData {
         self.loaded().div_ceil(RECORDS_PER_PART) as u32
     }
 
-    fn part(&self, index: u32) -> YcsbPart {
+    fn part(&self, index: u32) -> Box<dyn Part> {
         let first = u64::from(index) * RECORDS_PER_PART;
         let end = (first + RECORDS_PER_PART).min(self.loaded());
         let start = self.options.insertstart;
-        YcsbPart { records: self.records.clone(), key: Vec::new(), next: start + first, end: start + end }
+        Box::new(YcsbPart { records: self.records.clone(), key: Vec::new(), next: start + first, end: start + end })
     }
 
     fn checks(&self) -> Vec<Check> {

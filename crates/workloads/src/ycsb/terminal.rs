@@ -6,7 +6,7 @@ use perbuck_core::rng::OpRng;
 use perbuck_core::units::Seed;
 use perbuck_database::dialect::Dialect;
 use perbuck_load::connection::Connection;
-use perbuck_load::driver::{Effect, Session};
+use perbuck_load::driver::{Effect, Means, Session};
 use perbuck_load::error::{Cause, ErrorClass};
 use perbuck_load::share::Share;
 use perbuck_load::statement::{Catalogue, StatementId};
@@ -115,6 +115,8 @@ impl Shared {
 
 impl Workload for Ycsb {
     type Terminal = YcsbTerminal;
+
+    const NEEDS: Means = Means { statements: false, values: false };
 
     fn catalogue(&self) -> Arc<Catalogue> {
         Arc::clone(&self.catalogue)

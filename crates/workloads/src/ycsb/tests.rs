@@ -6,7 +6,7 @@ use perbuck_core::units::Seed;
 use perbuck_load::error::ErrorClass;
 use perbuck_load::share::Share;
 use perbuck_load::values::{Params, Value};
-use perbuck_load::workload::{Dataset, Part, TerminalId};
+use perbuck_load::workload::{Dataset, TerminalId};
 
 use super::kind::{INSERT, READ, READ_MODIFY_WRITE, SCAN};
 use super::options::tests::options;

@@ -105,7 +105,7 @@ fn on_ledger<R>(
     data: &Numbers,
     ledger: &Words,
     sessions: u32,
-    work: impl Fn(Load<'_, Forgetful, Numbers>) -> R,
+    work: impl Fn(Load<'_, Forgetful>) -> R,
 ) -> R {
     work(Load { driver, dataset: data, ledger: Some(ledger), sessions, waiting: &Waiting::default() })
 }

@@ -7,10 +7,12 @@ mod list;
 pub(super) mod tests;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use perbuck_core::units::Seed;
 use perbuck_core::workload_kind::WorkloadKind;
 use perbuck_database::Dialect;
+use perbuck_load::workload::Dataset;
 
 use crate::benchmark::{Benchmark, DataSize, speaks_sql};
 use crate::params::{Reader, other_data, put, word_for};
@@ -256,7 +258,6 @@ impl Options {
 }
 
 impl Benchmark for Options {
-    type Dataset = SysbenchData;
     type Workload = Sysbench;
 
     fn kind() -> &'static WorkloadKind {
@@ -310,8 +311,8 @@ impl Benchmark for Options {
         options
     }
 
-    fn dataset(&self, dialect: &'static dyn Dialect, seed: Seed) -> SysbenchData {
-        SysbenchData::new(self.clone(), dialect, seed)
+    fn dataset(&self, dialect: &'static dyn Dialect, seed: Seed) -> Arc<dyn Dataset> {
+        Arc::new(SysbenchData::new(self.clone(), dialect, seed))
     }
 
     fn workload(&self, dialect: &'static dyn Dialect, _seed: Seed) -> Sysbench {

@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use perbuck_database::Dialect;
 use perbuck_load::connection::Connection;
-use perbuck_load::driver::Session;
+use perbuck_load::driver::{Means, Session};
 use perbuck_load::statement::{Catalogue, StatementId, Verb};
 use perbuck_load::workload::{Done, Operation, Terminal, TerminalId, Workload};
 
@@ -51,6 +51,8 @@ impl Sysbench {
 
 impl Workload for Sysbench {
     type Terminal = SysbenchTerminal;
+
+    const NEEDS: Means = Means { values: false, ..Means::ALL };
 
     fn catalogue(&self) -> Arc<Catalogue> {
         Arc::clone(&self.catalogue)

@@ -109,9 +109,28 @@ impl Slice {
     }
 }
 
-impl Dataset for TpchData {
-    type Part = TpchPart;
+impl TpchData {
+    /// The rows of a part.
+    fn made(&self, index: u32) -> TpchPart {
+        let mut index = match index {
+            0 => return TpchPart::new(Source::Regions(Codes::regions()), REGIONS),
+            1 => return TpchPart::new(Source::Nations(Codes::nations()), NATIONS),
+            _ => i64::from(index) - 2,
+        };
+        let mut left = self.slices().into_iter();
+        loop {
+            // Beyond the last part there are no rows.
+            let Some(slice) = left.next() else { return TpchPart::new(Source::Regions(Codes::regions()), 0) };
+            if index < slice.parts() {
+                let row = index * slice.per_part;
+                return TpchPart::new((slice.make)(self.counts, row), slice.per_part.min(slice.rows - row));
+            }
+            index -= slice.parts();
+        }
+    }
+}
 
+impl Dataset for TpchData {
     fn tables(&self) -> Vec<TableSpec> {
         let mut rows = [0; 8];
         rows[REGION] = REGIONS as u64;
@@ -129,22 +148,8 @@ impl Dataset for TpchData {
         2 + self.slices().iter().map(Slice::parts).sum::<i64>() as u32
     }
 
-    fn part(&self, index: u32) -> TpchPart {
-        let mut index = match index {
-            0 => return TpchPart::new(Source::Regions(Codes::regions()), REGIONS),
-            1 => return TpchPart::new(Source::Nations(Codes::nations()), NATIONS),
-            _ => i64::from(index) - 2,
-        };
-        let mut left = self.slices().into_iter();
-        loop {
-            // Beyond the last part there are no rows.
-            let Some(slice) = left.next() else { return TpchPart::new(Source::Regions(Codes::regions()), 0) };
-            if index < slice.parts() {
-                let row = index * slice.per_part;
-                return TpchPart::new((slice.make)(self.counts, row), slice.per_part.min(slice.rows - row));
-            }
-            index -= slice.parts();
-        }
+    fn part(&self, index: u32) -> Box<dyn Part> {
+        Box::new(self.made(index))
     }
 
     fn checks(&self) -> Vec<Check> {

@@ -5,7 +5,7 @@
 
 use perbuck_database::dialect::{Dialect, Type};
 use perbuck_load::values::{Params, Value};
-use perbuck_load::workload::{Dataset, Part};
+use perbuck_load::workload::Dataset;
 
 use super::dataset::TpchData;
 use super::schema::TABLES;

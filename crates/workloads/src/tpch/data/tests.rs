@@ -5,7 +5,7 @@ mod stored;
 mod text;
 
 use perbuck_load::values::{Params, Value, write_decimal};
-use perbuck_load::workload::{Dataset, Part};
+use perbuck_load::workload::Dataset;
 
 use super::schema::{LINEITEM, TABLES};
 use super::{DataOptions, TpchData};

@@ -7,10 +7,12 @@ mod presets;
 pub(super) mod tests;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use perbuck_core::units::Seed;
 use perbuck_core::workload_kind::WorkloadKind;
 use perbuck_database::Dialect;
+use perbuck_load::workload::Dataset;
 
 use super::draw::{Law, Lengths};
 use super::keys::Keys;
@@ -205,7 +207,6 @@ impl Options {
 }
 
 impl Benchmark for Options {
-    type Dataset = YcsbData;
     type Workload = Ycsb;
 
     fn kind() -> &'static WorkloadKind {
@@ -259,8 +260,8 @@ impl Benchmark for Options {
         options
     }
 
-    fn dataset(&self, dialect: &'static dyn Dialect, seed: Seed) -> YcsbData {
-        YcsbData::new(self.clone(), dialect, seed)
+    fn dataset(&self, dialect: &'static dyn Dialect, seed: Seed) -> Arc<dyn Dataset> {
+        Arc::new(YcsbData::new(self.clone(), dialect, seed))
     }
 
     fn workload(&self, dialect: &'static dyn Dialect, seed: Seed) -> Ycsb {
