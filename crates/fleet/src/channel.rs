@@ -8,7 +8,7 @@ use std::thread;
 use std::time::Duration;
 
 use serde::Serialize;
-use serde::de::DeserializeOwned;
+use serde::de::{DeserializeOwned, Error};
 
 use crate::clock::{Clock, Offset, Trips};
 use crate::wire::{Reading, Wire};
@@ -116,7 +116,7 @@ impl Channel {
     pub fn receive<T: DeserializeOwned>(&self, wait: Duration) -> Received<T> {
         let next = self.messages.lock().unwrap_or_else(PoisonError::into_inner).recv_timeout(wait);
         match next {
-            Ok(bytes) => match serde_json::from_slice(&bytes) {
+            Ok(bytes) => match from_bytes(&bytes) {
                 Ok(message) => Received::Message(message),
                 Err(e) => {
                     self.shared.end(&format!("a message cannot be read: {e}"));
@@ -208,4 +208,9 @@ impl Shared {
         }
         Ok(())
     }
+}
+
+/// Reads a message by its text, as records are read: a reader of bytes for the same types would be a second one in the program.
+pub(crate) fn from_bytes<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, serde_json::Error> {
+    serde_json::from_str(str::from_utf8(bytes).map_err(Error::custom)?)
 }

@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::PROTOCOL;
 use crate::build::Build;
-use crate::channel::{Channel, first_frame, frame};
+use crate::channel::{Channel, first_frame, frame, from_bytes};
 use crate::clock::Clock;
 use crate::token::Token;
 use crate::wire::{Reading, Wire};
@@ -230,7 +230,7 @@ impl Talk<'_> {
             if let Some((_, payload)) = first_frame(&self.bytes, LONGEST)? {
                 let rest = self.bytes.split_off(payload.end);
                 let whole = std::mem::replace(&mut self.bytes, rest);
-                return serde_json::from_slice(&whole[payload]).map_err(|_| FleetError::Version("no perbuck".to_owned()));
+                return from_bytes(&whole[payload]).map_err(|_| FleetError::Version("no perbuck".to_owned()));
             }
             self.more()?;
         }

@@ -275,15 +275,15 @@ async fn open_all<D: Driver, W: Workload>(
     driver: &Arc<D>,
     workload: &Arc<W>,
 ) -> Result<Vec<Opened<D, W>>, RunError> {
-    let next = Rc::new(RefCell::new(plan.terminals.indexes()));
+    let next = Rc::new(RefCell::new(plan.terminals.indexes().enumerate()));
     let TrialSpec { connections: of, seed, share, streams, .. } = *plan.spec;
     let mut opening = TaskSet::default();
     for _ in 0..CONNECTS_AT_ONCE.min(plan.terminals.count as usize) {
         let (driver, workload, next, latch) = (driver.clone(), workload.clone(), next.clone(), plan.latch.clone());
         opening.spawn(async move {
-            let mut mine: Vec<Opened<D, W>> = Vec::new();
+            let mut mine: Vec<(usize, Opened<D, W>)> = Vec::new();
             let take = || next.borrow_mut().next();
-            while let Some(index) = take() {
+            while let Some((position, index)) = take() {
                 let id = TerminalId { index, of, seed, share };
                 let mut connection = open::<D, W>(&driver, &workload, (index, of), 0).await.map_err(RunError::Connect)?;
                 if workload.prepares_ahead() {
@@ -295,17 +295,19 @@ async fn open_all<D: Driver, W: Workload>(
                     connection.lift_timeout();
                     terminal.join(latch.clone());
                 }
-                mine.push((id, terminal, connection));
+                mine.push((position, (id, terminal, connection)));
             }
             Ok::<_, RunError>(mine)
         });
     }
-    let mut opened = Vec::new();
+    // By their positions: a sort would be compiled for each pair of database and workload.
+    let mut opened: Vec<Option<Opened<D, W>>> = plan.terminals.indexes().map(|_| None).collect();
     while let Some(mine) = opening.next().await {
-        opened.extend(mine?);
+        for (position, one) in mine? {
+            opened[position] = Some(one);
+        }
     }
-    opened.sort_by_key(|(id, ..)| id.index);
-    Ok(opened)
+    Ok(opened.into_iter().flatten().collect())
 }
 
 /// Waits for the terminals: to the end of the window or a request to stop, then as long as the drain allows. Returns how

@@ -278,7 +278,9 @@ impl Drop for Line {
 /// Sorts what a guard says. Lines that are none of its words are those of login scripts.
 fn sort(output: Option<impl Read>, tell: &Sender<Told>, answer: &Sender<Numbered<Told>>) {
     for line in output.into_iter().flat_map(|output| BufReader::new(output).split(b'\n')).map_while(Result::ok) {
-        let Ok((number, told)) = serde_json::from_slice::<Numbered<Told>>(&line) else { continue };
+        // By text, as records are read: a reader of bytes for the same types would be a second one in the program.
+        let read = str::from_utf8(&line).ok().and_then(|line| serde_json::from_str::<Numbered<Told>>(line).ok());
+        let Some((number, told)) = read else { continue };
         let sent = if told.answers() { answer.send((number, told)).is_ok() } else { tell.send(told).is_ok() };
         if !sent {
             return;

@@ -76,7 +76,8 @@ impl Follower {
             if !std::mem::take(&mut self.skips) {
                 self.begun.extend_from_slice(line);
                 // What a newer perbuck says is left to it.
-                if let Ok(line) = serde_json::from_slice::<Line>(&self.begun) {
+                let text = str::from_utf8(&self.begun).unwrap_or_default();
+                if let Ok(line) = serde_json::from_str::<Line>(text) {
                     self.counted.add(&line);
                 }
             }
