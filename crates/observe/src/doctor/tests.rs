@@ -57,6 +57,47 @@ fn a_machine_with_a_queue_for_each_core_is_left_alone() {
     assert_eq!(examine(&Tree::unpacked(&text)), []);
 }
 
+#[test]
+fn flows_are_remembered_where_packets_are_passed_on() {
+    const TABLE: &str = "proc/sys/net/core/rps_sock_flow_entries";
+    const COUNTS: [&str; 2] = ["sys/class/net/eth0/queues/rx-0/rps_flow_cnt", "sys/class/net/eth0/queues/rx-1/rps_flow_cnt"];
+    let found = with("a1-16", &[(TABLE, "0")]);
+    let all = [(TABLE, "32768"), (COUNTS[0], "16384"), (COUNTS[1], "16384")];
+    let finding = about(&found, "RFS").unwrap();
+    assert_eq!(finding.seen, "no flows are remembered for 2 queues of eth0, whose packets RPS passes on");
+    assert_eq!(settings(finding), all);
+    // Packets are passed on already, and one queue has its part.
+    let half = [(TABLE, "65536"), (QUEUES[0], "fe"), (QUEUES[1], "fe00"), (COUNTS[0], "32768")];
+    let found = with("a1-16", &half);
+    assert_eq!(about(&found, "RFS").map(settings), Some(vec![(COUNTS[1], "32768")]));
+    let both = [&half[..], &[(COUNTS[1], "32768")]].concat();
+    assert_eq!(about(&with("a1-16", &both), "RFS"), None);
+    // A table of no flows makes those of the queues idle.
+    let off = [&both[..], &[(TABLE, "0")]].concat();
+    assert_eq!(about(&with("a1-16", &off), "RFS").map(settings), Some(vec![(TABLE, "32768")]));
+    // Nothing passes packets on, and nothing should.
+    let queues: String = (0..4).map(|n| format!("== sys/class/net/e/queues/rx-{n}/rps_cpus\n0\n")).collect();
+    let text =
+        format!("== sys/devices/system/cpu/online\n0-3\n== sys/class/net/e/device/uevent\nDRIVER=ena\n{queues}== {TABLE}\n0\n");
+    assert_eq!(examine(&Tree::unpacked(&text)), []);
+}
+
+#[test]
+fn processors_get_queues_to_send_by_where_the_driver_gave_none() {
+    let found = with("kunpeng920-128", &[]);
+    let finding = about(&found, "XPS of enp125s0f0").unwrap();
+    assert_eq!(finding.seen, "16 queues for 128 cores to send by, and processors have none of their own");
+    let own = settings(finding);
+    assert_eq!(own.len(), 16);
+    assert_eq!(own[0], ("sys/class/net/enp125s0f0/queues/tx-0/xps_cpus", "00000003,00000003,00000003,00000003"));
+    // All of a driver that has divided its processors, as that of the A1 has.
+    assert_eq!(about(&with("a1-16", &[]), "XPS of eth0"), None);
+    let none = [("sys/class/net/eth0/queues/tx-0/xps_cpus", "0"), ("sys/class/net/eth0/queues/tx-1/xps_cpus", "0")];
+    let found = with("a1-16", &none);
+    let masks: Vec<&str> = about(&found, "XPS of eth0").into_iter().flat_map(settings).map(|(_, mask)| mask).collect();
+    assert_eq!(masks, ["ff", "ff00"]);
+}
+
 /// What a finding is about, the files that bring it about, and the first setting that mends it.
 type Planted<'p> = (&'p str, &'p [(&'p str, &'p str)], Option<(&'p str, &'p str)>);
 
