@@ -178,6 +178,9 @@ pub struct MemoryFacts {
     /// Whether the kernel moves pages between NUMA nodes by itself.
     #[serde(default, skip_serializing_if = "untold")]
     pub numa_balancing: Option<bool>,
+    /// The driver by which the hypervisor can take memory from the running machine: `virtio_balloon`, `hv_balloon`.
+    #[serde(default, skip_serializing_if = "untold")]
+    pub balloon: Option<String>,
 }
 
 /// The kernel, by `/proc/sys/kernel` and `/sys/devices/system`.

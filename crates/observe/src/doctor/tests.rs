@@ -107,7 +107,9 @@ fn each_setting_is_found_where_it_is_planted_and_nowhere_else() {
     const CLOCK: &str = "sys/devices/system/clocksource/clocksource0";
     let clock = (format!("{CLOCK}/current_clocksource"), format!("{CLOCK}/available_clocksource"));
     let swaps = "Filename Type Size Used Priority\n/swapfile file 4194300 0 -2";
-    let planted: [Planted<'_>; 9] = [
+    let balloon = "sys/bus/virtio/drivers/virtio_balloon/virtio4/device";
+    let counts = "nr_balloon_pages 262144\nballoon_inflate 524288\nballoon_deflate 262144";
+    let planted: [Planted<'_>; 10] = [
         ("governor", &[(GOVERNOR, "powersave")], Some((GOVERNOR, "performance"))),
         (
             "transparent huge pages",
@@ -122,6 +124,7 @@ fn each_setting_is_found_where_it_is_planted_and_nowhere_else() {
             Some(("proc/sys/net/ipv4/ip_local_port_range", "10240 65535")),
         ),
         ("clocksource", &[(&clock.0, "xen"), (&clock.1, "xen tsc")], Some((&clock.0, "tsc"))),
+        ("ballooning", &[(balloon, "5"), ("proc/vmstat", counts)], None),
         ("time", &[("proc/1/comm", "systemd")], None),
         ("CPU credits", &[("sys/class/dmi/id/sys_vendor", "Amazon EC2"), ("sys/class/dmi/id/product_name", "t4g.xlarge")], None),
         (
@@ -139,6 +142,12 @@ fn each_setting_is_found_where_it_is_planted_and_nowhere_else() {
         assert!(!finding.seen.is_empty() && !finding.costs.is_empty(), "{finding:?}");
         assert_eq!(found.len(), before.len() + 1, "{name}: {found:?}");
     }
+    let taken = with("a1-16", &[(balloon, "5"), ("proc/vmstat", counts)]);
+    let seen = "virtio_balloon holds 1.0 GiB of this machine's memory; since its start it took 2.0 GiB and gave back 1.0 GiB";
+    assert_eq!(about(&taken, "ballooning").unwrap().seen, seen);
+    // A driver that took nothing is a fact, and no finding.
+    let idle = with("a1-16", &[(balloon, "5"), ("proc/vmstat", "balloon_inflate 0\nballoon_deflate 0")]);
+    assert_eq!(idle, before);
     assert!(about(&with("a1-16", &[("proc/1/comm", "systemd"), ("proc/9/comm", "chronyd")]), "time").is_none());
 }
 

@@ -95,7 +95,7 @@ fn a_model_number_that_its_flags_contradict_names_no_core() {
     assert_eq!(facts.platform.hypervisor.as_deref(), Some("KVM"));
     assert_eq!(facts.cgroup, perbuck_core::run_record::CgroupFacts::default());
     assert_eq!(text(&facts, "disks", "vda"), "256 GiB, rotational, scheduler mq-deadline, queue depth 256");
-    assert_eq!(facts.network[0].mbit_s, None);
+    assert_eq!((facts.network[0].mbit_s, facts.memory.balloon.as_deref()), (None, Some("virtio_balloon")));
 }
 
 #[test]

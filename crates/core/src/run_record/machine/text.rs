@@ -125,6 +125,7 @@ impl MemoryFacts {
             ("swap", swap),
             ("swappiness", self.swappiness.map(|n| n.to_string())),
             ("NUMA balancing", self.numa_balancing.map(on)),
+            ("balloon", self.balloon.clone()),
         ])
     }
 }
