@@ -24,7 +24,7 @@ fn a_disk_is_measured_beside_what_its_volume_has() {
     desk.write(
         "s.toml",
         "schema = 1\nname = \"s\"\n[price]\nsnapshot = \"aws-2026-07\"\nregions = [\"us-east-1\"]\n[[contender]]\nname = \"arm\"\n\
-         target = \"sim://\"\nnode = [{ role = \"db\", instance = \"r8g.large\", volume = { kind = \"gp3\", size_gb = 500 } }]\n\
+         target = \"sqlite:x.db\"\nnode = [{ role = \"db\", instance = \"r8g.large\", volume = { kind = \"gp3\", size_gb = 500 } }]\n\
          [[workload]]\nname = \"w\"\nkind = \"sysbench\"\nscript = \"oltp_point_select\"\n",
     );
     let path = folder.path().to_str().unwrap();
@@ -71,10 +71,17 @@ fn a_machine_without_fio_and_a_folder_in_memory_are_told() {
     let path = folder.path().to_str().unwrap();
     let without = ended(desk.command(&["doctor", "--disk", path]).env("PATH", "/none").output().unwrap());
     let said = format!("the disk of {path} was not measured: fio cannot be run");
-    assert!(without.code == Some(1) && without.err.contains(&said) && without.err.contains("apt-get install fio"), "{without:#?}");
+    assert!(
+        without.code == Some(1) && without.err.contains(&said) && without.err.contains("apt-get install fio"),
+        "{without:#?}"
+    );
     let none = desk.perbuck(&["doctor", "--disk", "/no/such/folder"]);
     assert!(none.code == Some(2) && none.err.contains("there is no folder /no/such/folder"), "{none:#?}");
-    for words in [&["doctor", "--seconds", "5"][..], &["doctor", "--disk", path, "--seconds", "2"], &["doctor", "--disk", path, "--apply", "x"]] {
+    for words in [
+        &["doctor", "--seconds", "5"][..],
+        &["doctor", "--disk", path, "--seconds", "2"],
+        &["doctor", "--disk", path, "--apply", "x"],
+    ] {
         assert_eq!(desk.perbuck(words).code, Some(2), "{words:?}");
     }
 }

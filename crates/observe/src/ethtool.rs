@@ -23,7 +23,7 @@ const FEATURES_GET: u8 = 11;
 const COALESCE_GET: u8 = 19;
 const OF_DEVICE: u16 = 1;
 const DEVICE_NAME: u16 = 2;
-const POSSIBLE: u16 = 1;
+const POSSIBLE: u16 = 2;
 const ACTIVE: u16 = 4;
 const BITS: u16 = 3;
 const BIT_NAME: u16 = 2;
@@ -159,7 +159,8 @@ mod tests {
         // An emulator may know no such sockets.
         if crate::host().emulator.is_none() {
             let told = ask("lo");
-            assert_eq!(told.get("tx-tcp-segmentation").map(String::as_str), Some("on"), "{told:?}");
+            let of = |name: &str| told.get(name).map(String::as_str);
+            assert_eq!((of("tx-tcp-segmentation"), of("rx-lro")), (Some("on"), Some("off")), "{told:?}");
         }
         assert_eq!(ask("no-such-device"), BTreeMap::new());
     }

@@ -108,14 +108,14 @@ fn ballooning(machine: &Machine<'_>) -> Option<Finding> {
     if held == 0 && taken == 0 {
         return None;
     }
-    let moved = found.moved_bytes.map(|_| format!("; since its start it took {} and gave back {}", size(taken), size(given)));
+    let moved = found.moved_bytes.map(|_| format!("; since its start it took {} and released {}", size(taken), size(given)));
     let (verb, mend) = match found.driver {
         "virtio_balloon" => {
             ("holds", "on the hypervisor: virsh setmem DOMAIN MAXIMUM --live, or no <memballoon> in the machine's definition")
         }
         "vmw_balloon" => ("holds", "in vSphere: reserve all guest memory of the machine"),
         "hv_balloon" => ("holds", "on the hypervisor: Set-VMMemory -VMName NAME -DynamicMemoryEnabled $false"),
-        _ => ("is to give back", "on the hypervisor: xl mem-set DOMAIN MAXIMUM"),
+        _ => ("must release", "on the hypervisor: xl mem-set DOMAIN MAXIMUM"),
     };
     finding(
         "ballooning",

@@ -143,7 +143,7 @@ fn each_setting_is_found_where_it_is_planted_and_nowhere_else() {
         assert_eq!(found.len(), before.len() + 1, "{name}: {found:?}");
     }
     let taken = with("a1-16", &[(balloon, "5"), ("proc/vmstat", counts)]);
-    let seen = "virtio_balloon holds 1.0 GiB of this machine's memory; since its start it took 2.0 GiB and gave back 1.0 GiB";
+    let seen = "virtio_balloon holds 1.0 GiB of this machine's memory; since its start it took 2.0 GiB and released 1.0 GiB";
     assert_eq!(about(&taken, "ballooning").unwrap().seen, seen);
     // A driver that took nothing is a fact, and no finding.
     let idle = with("a1-16", &[(balloon, "5"), ("proc/vmstat", "balloon_inflate 0\nballoon_deflate 0")]);

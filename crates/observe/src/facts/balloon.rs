@@ -15,7 +15,7 @@ pub(crate) struct Balloon {
     pub(crate) driver: &'static str,
     /// Memory that it holds now, or that it is about to take, in bytes; `None` where it is not told, as to users but root.
     pub(crate) held_bytes: Option<u64>,
-    /// Memory that it took since the machine was started, and that it gave back.
+    /// Memory that it took since the machine was started, and that it released.
     pub(crate) moved_bytes: Option<(u64, u64)>,
 }
 
