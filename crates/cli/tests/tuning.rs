@@ -80,6 +80,46 @@ fn study(tuning: &str, duration: &str) -> String {
     )
 }
 
+/// Two network devices of four queues, one the end of the other; removed when this is dropped.
+struct Queues;
+
+impl Queues {
+    const COUNT: &str = "numtxqueues 4 numrxqueues 4";
+
+    fn new() -> Self {
+        as_root(&format!("ip link add perbuck-q0 {} type veth peer name perbuck-q1 {}", Self::COUNT, Self::COUNT));
+        Self
+    }
+
+    fn values(file: &str) -> Vec<String> {
+        (0..4).map(|n| now(&format!("/sys/class/net/perbuck-q0/queues/{}", file.replace('#', &n.to_string())))).collect()
+    }
+}
+
+impl Drop for Queues {
+    fn drop(&mut self) {
+        as_root("ip link delete perbuck-q0");
+    }
+}
+
+#[test]
+fn files_of_network_queues_are_as_they_were_after_a_study() {
+    let _planted = Planted::new(&[("/proc/sys/net/core/rps_sock_flow_entries", "0")]);
+    let _queues = Queues::new();
+    let steered = "\"/sys/class/net/perbuck-q0/queues/*/xps_cpus\" = \"1\"\n\"/sys/class/net/perbuck-q0/queues/*/rps_flow_cnt\" = 8192\n\
+                   \"/proc/sys/net/core/rps_sock_flow_entries\" = 32768";
+    let all = || [Queues::values("tx-#/xps_cpus"), Queues::values("rx-#/rps_flow_cnt")];
+    let before = all();
+    let desk = Desk::new();
+    desk.write("s.toml", &study(steered, "1s"));
+    let ran = run(&desk, &["run", "s.toml"]);
+    assert!(matches!(ran.code, Some(0 | 4)), "{ran:#?}");
+    let records = desk.records("results/s");
+    let tuned = records.iter().find(|record| record.key.contender == "tuned").unwrap();
+    assert_eq!(tuned.target.tuned.len(), 9, "{:?}", tuned.target.tuned);
+    assert_eq!((all(), now("/proc/sys/net/core/rps_sock_flow_entries")), (before, "0".to_owned()));
+}
+
 fn both() -> String {
     format!("\"{SWAPPINESS}\" = 7\n\"{SCAN}\" = 20000")
 }

@@ -105,7 +105,9 @@ fn example_facts() -> MachineFacts {
             rx_queues: 8,
             tx_queues: 8,
             mtu: Some(1460),
-            mbit_s: None,
+            offloads: BTreeMap::from([("GRO".into(), true), ("LRO".into(), false)]),
+            rx_coalescing_us: Some(20),
+            ..NetworkFacts::default()
         }],
         limits: LimitFacts { open_files: Some(1 << 20), somaxconn: Some(4096), ..LimitFacts::default() },
     }

@@ -22,6 +22,7 @@ pub mod csv;
 pub mod data;
 pub mod databases;
 pub mod deploy;
+pub mod disk;
 mod distance;
 pub mod doctor;
 pub mod error;

@@ -10,7 +10,7 @@ use std::path::Path;
 use perbuck_core::run_record::TunedSetting;
 use perbuck_core::study::Tuning;
 use perbuck_observe::Tree;
-use perbuck_observe::doctor::spread;
+use perbuck_observe::doctor::{Steered, steering};
 use perbuck_observe::setting::{Setting, is_same};
 
 use crate::error::{ErrorKind, LabError};
@@ -25,7 +25,15 @@ const JOURNAL: &str = "tuning.json";
 /// # Errors
 /// What the machine does not have.
 fn wanted(tuning: &Tuning, tree: &Tree) -> Result<Vec<Setting>, String> {
-    let mut all = if tuning.spread_packets { spread(tree)? } else { Vec::new() };
+    let asked = [
+        (tuning.spread_packets, Steered::Packets),
+        (tuning.steer_flows, Steered::Flows),
+        (tuning.divide_senders, Steered::Senders),
+    ];
+    let mut all = Vec::new();
+    for (_, what) in asked.into_iter().filter(|(is_asked, _)| *is_asked) {
+        all.extend(steering(tree, what)?);
+    }
     for (path, value) in &tuning.settings {
         all.extend(Setting::all(path, value, tree)?);
     }

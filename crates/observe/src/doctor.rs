@@ -58,18 +58,37 @@ impl Finding {
     }
 }
 
-/// How interrupts and packets of network queues are spread over the processors.
+/// What of network queues is steered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Steered {
+    /// Interrupts and packets are spread over the processors (RPS).
+    Packets,
+    /// Packets follow the threads that read them (RFS).
+    Flows,
+    /// Processors have queues of their own to send by (XPS).
+    Senders,
+}
+
+/// The settings that steer network queues.
 ///
 /// # Errors
-/// Why they cannot be: there is nothing to spread, or another program moves interrupts.
-pub fn spread(tree: &Tree) -> Result<Vec<Setting>, String> {
+/// Why they cannot be: there is nothing to steer, or another program moves interrupts.
+pub fn steering(tree: &Tree, what: Steered) -> Result<Vec<Setting>, String> {
     let machine = Machine { tree, facts: facts(tree) };
-    let found = network::interrupts(&machine);
+    let (found, nothing) = match what {
+        Steered::Packets => {
+            (network::interrupts(&machine), "has fewer queues than the machine has cores and keeps its packets there")
+        }
+        Steered::Flows => (network::flows(&machine).into_iter().collect(), "passes packets on without a table of flows"),
+        Steered::Senders => {
+            (network::sending(&machine), "has several queues, fewer than the machine has cores, and none for a processor")
+        }
+    };
     let settings: Vec<Setting> = found.iter().flat_map(Finding::settings).cloned().collect();
     if settings.is_empty() {
-        return Err("no network device has fewer queues than the machine has cores and keeps its packets there".to_owned());
+        return Err(format!("no network device {nothing}"));
     }
-    if machine.runs(&["irqbalance"]) {
+    if what == Steered::Packets && machine.runs(&["irqbalance"]) {
         return Err("irqbalance runs, and would move interrupts again; stop it".to_owned());
     }
     Ok(settings)
@@ -79,6 +98,8 @@ pub fn spread(tree: &Tree) -> Result<Vec<Setting>, String> {
 pub fn examine(tree: &Tree) -> Vec<Finding> {
     let machine = Machine { tree, facts: facts(tree) };
     let mut found = network::interrupts(&machine);
+    found.extend(network::flows(&machine));
+    found.extend(network::sending(&machine));
     found.extend(checks::ALL.iter().filter_map(|check| check(&machine)));
     found
 }

@@ -21,6 +21,7 @@ mod cpu_model;
 mod cpu_time;
 pub mod doctor;
 mod emulator;
+mod ethtool;
 mod facts;
 mod file_system;
 mod host;

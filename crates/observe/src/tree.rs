@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::io::Read;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 /// Bytes of a file that are read at most; none of those that are asked for is longer on a machine of a thousand processors.
@@ -101,6 +101,19 @@ impl Tree {
     /// The word in square brackets of a file that lists what may be chosen, or its only word.
     pub fn chosen(&self, path: &str) -> Option<String> {
         chosen(&self.line(path)?)
+    }
+
+    /// What no file tells of a network device: its features and how long it waits before it interrupts, in the words of `ethtool -k` and
+    /// `ethtool -c`. A machine that was written down has lines such as `rx-gro: on` in `ethtool/NAME`.
+    pub(crate) fn ethtool(&self, device: &str) -> BTreeMap<String, String> {
+        match self {
+            Self::Folder(root) if root == Path::new("/") => crate::ethtool::ask(device),
+            Self::Folder(_) => BTreeMap::new(),
+            Self::Files(files) => {
+                let lines = files.get(&format!("ethtool/{device}")).into_iter().flat_map(|text| text.lines());
+                lines.filter_map(|line| line.split_once(": ").map(|(name, value)| (name.to_owned(), value.to_owned()))).collect()
+            }
+        }
     }
 
     /// The names in a folder, numbers in them by value: `eth2` before `eth10`.

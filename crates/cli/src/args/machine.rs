@@ -22,6 +22,15 @@ pub(crate) struct DoctorArguments {
     /// Set what can be set, after the script that restores it was written to this new file
     #[arg(long, value_name = "UNDO", conflicts_with = "json")]
     pub(crate) apply: Option<PathBuf>,
+    /// Load the disk of this folder for some seconds by fio, and say what it does; nothing else is examined
+    #[arg(long, value_name = "FOLDER", conflicts_with = "apply")]
+    pub(crate) disk: Option<PathBuf>,
+    /// Seconds of that load
+    #[arg(long, value_name = "SECONDS", requires = "disk", default_value_t = 15, value_parser = clap::value_parser!(u32).range(3..=300))]
+    pub(crate) seconds: u32,
+    /// Say beside it what the volumes of this study's bill have
+    #[arg(long, value_name = "STUDY", requires = "disk")]
+    pub(crate) study: Option<PathBuf>,
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,

@@ -178,6 +178,9 @@ pub struct MemoryFacts {
     /// Whether the kernel moves pages between NUMA nodes by itself.
     #[serde(default, skip_serializing_if = "untold")]
     pub numa_balancing: Option<bool>,
+    /// The driver by which the hypervisor can take memory from the running machine: `virtio_balloon`, `hv_balloon`.
+    #[serde(default, skip_serializing_if = "untold")]
+    pub balloon: Option<String>,
 }
 
 /// The kernel, by `/proc/sys/kernel` and `/sys/devices/system`.
@@ -251,7 +254,7 @@ pub struct DiskFacts {
     pub queue_depth: Option<u32>,
 }
 
-/// A network device, by `/sys/class/net`. Its offloads are told by no file, so they are not here.
+/// A network device, by `/sys/class/net`, and by the kernel's answer to what `ethtool` asks.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NetworkFacts {
@@ -270,6 +273,18 @@ pub struct NetworkFacts {
     /// Speed in Mbit/s; many virtual devices do not tell it.
     #[serde(default, skip_serializing_if = "untold")]
     pub mbit_s: Option<u32>,
+    /// Offloads that perbuck knows, and whether they are on: `GRO`, `TSO`, `rx-checksum`.
+    #[serde(default, skip_serializing_if = "untold")]
+    pub offloads: BTreeMap<String, bool>,
+    /// Whether the device itself changes how long it waits before it interrupts.
+    #[serde(default, skip_serializing_if = "untold")]
+    pub adaptive_coalescing: Option<bool>,
+    /// Time from a received packet to an interrupt, in µs, so that more may share it; absent where the device changes it itself.
+    #[serde(default, skip_serializing_if = "untold")]
+    pub rx_coalescing_us: Option<u32>,
+    /// The same of packets that were sent.
+    #[serde(default, skip_serializing_if = "untold")]
+    pub tx_coalescing_us: Option<u32>,
 }
 
 /// Limits that many connections meet, by `/proc/self/limits` and `/proc/sys/net`.

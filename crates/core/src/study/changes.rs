@@ -70,6 +70,8 @@ fn of_contender(contender: &Contender, put: &mut dyn FnMut(&str, Option<String>)
     }
     if let Some(tuning) = &contender.tuning {
         own("tuning.packets", tuning.spread_packets.then(|| "spread".to_owned()));
+        own("tuning.rfs", tuning.steer_flows.then(|| "true".to_owned()));
+        own("tuning.xps", tuning.divide_senders.then(|| "true".to_owned()));
         for (path, value) in &tuning.settings {
             own(&format!("tuning.{path}"), Some(value.clone()));
         }

@@ -18,6 +18,10 @@ const LONGEST: usize = 160;
 pub struct Tuning {
     /// Interrupts and packets of network queues are spread over the processors, as `perbuck doctor` says.
     pub spread_packets: bool,
+    /// Packets that are passed on follow the threads that read them (RFS), as `perbuck doctor` says.
+    pub steer_flows: bool,
+    /// Processors have queues of their own to send by (XPS), as `perbuck doctor` says.
+    pub divide_senders: bool,
     /// Values of files below `/proc/sys`, `/proc/irq` and `/sys`, by their paths. A `*` between two slashes stands for any name.
     pub settings: BTreeMap<String, String>,
     /// Line in the study.
@@ -27,7 +31,9 @@ pub struct Tuning {
 impl Tuning {
     /// What of it decides what is measured.
     pub(crate) fn identity(&self) -> String {
-        format!("{}{:?}", if self.spread_packets { "spread " } else { "" }, self.settings)
+        let steered = [(self.spread_packets, "spread "), (self.steer_flows, "rfs "), (self.divide_senders, "xps ")];
+        let words: String = steered.iter().filter(|(is_asked, _)| *is_asked).map(|(_, word)| *word).collect();
+        format!("{words}{:?}", self.settings)
     }
 }
 
@@ -46,6 +52,7 @@ pub fn no_setting(path: &str, value: &str) -> Option<String> {
 pub(super) fn read_tuning(contender: &Section<'_>) -> Option<Tuning> {
     let s = contender.table("tuning")?;
     let spread_packets = word(&s, "packets", &[("spread", true)]).unwrap_or(false);
+    let [steer_flows, divide_senders] = ["rfs", "xps"].map(|key| s.boolean(key).is_some_and(|found| found.value));
     let mut settings = BTreeMap::new();
     for (key, path) in [("governor", GOVERNOR), ("transparent_huge_pages", HUGE_PAGES)] {
         if let Some(found) = s.text(key) {
@@ -58,7 +65,7 @@ pub(super) fn read_tuning(contender: &Section<'_>) -> Option<Tuning> {
     for (path, found) in s.remaining_scalars() {
         let value = found.value.to_string();
         if !path.starts_with('/') {
-            let help = "it knows `packets`, `governor`, `transparent_huge_pages`, and paths such as \"/proc/sys/vm/swappiness\"";
+            let help = "it knows `packets`, `rfs`, `xps`, `governor`, `transparent_huge_pages`, and paths such as \"/proc/sys/vm/swappiness\"";
             s.report(&path, format!("unknown key `contender.tuning.{path}`"), help);
         } else if let Some(why) = no_setting(&path, &value) {
             s.report(&path, why, "name a file of the kernel with a plain value");
@@ -66,7 +73,7 @@ pub(super) fn read_tuning(contender: &Section<'_>) -> Option<Tuning> {
         settings.insert(path, value);
     }
     let line = s.line();
-    if settings.is_empty() && !spread_packets {
+    if settings.is_empty() && !spread_packets && !steer_flows && !divide_senders {
         contender.report("tuning", "`tuning` sets nothing", "give it `packets = \"spread\"` or a setting, or leave it out");
     }
     if contender.table("server").is_none() {
@@ -74,7 +81,7 @@ pub(super) fn read_tuning(contender: &Section<'_>) -> Option<Tuning> {
         contender.report("tuning", "perbuck tunes only machines on which it starts the server, and there is no `server`", help);
     }
     s.finish();
-    Some(Tuning { spread_packets, settings, line })
+    Some(Tuning { spread_packets, steer_flows, divide_senders, settings, line })
 }
 
 #[cfg(test)]
@@ -93,15 +100,20 @@ mod tests {
 
     #[test]
     fn settings_are_read_with_their_short_names() {
-        let all = "packets = \"spread\"\ngovernor = \"performance\"\ntransparent_huge_pages = \"never\"\n\
+        let all = "packets = \"spread\"\nrfs = true\ngovernor = \"performance\"\ntransparent_huge_pages = \"never\"\n\
                    \"/proc/sys/vm/swappiness\" = 1";
         let found = study(SERVER, all).unwrap();
         let tuning = found.contenders[0].tuning.clone().unwrap();
         let settings: Vec<(&str, &str)> = tuning.settings.iter().map(|(path, value)| (path.as_str(), value.as_str())).collect();
         let expected = [("/proc/sys/vm/swappiness", "1"), (super::GOVERNOR, "performance"), (super::HUGE_PAGES, "never")];
-        assert!(tuning.spread_packets && tuning.line == 6 && settings == expected, "{tuning:?}");
-        let other = study(SERVER, &all.replace("never", "always")).unwrap();
-        assert_ne!(found.fingerprint(), other.fingerprint());
+        assert!(
+            tuning.spread_packets && tuning.steer_flows && !tuning.divide_senders && tuning.line == 6 && settings == expected,
+            "{tuning:?}"
+        );
+        for (old, new) in [("never", "always"), ("rfs = true\n", ""), ("rfs = true", "xps = true")] {
+            let other = study(SERVER, &all.replace(old, new)).unwrap();
+            assert_ne!(found.fingerprint(), other.fingerprint());
+        }
     }
 
     #[test]

@@ -25,6 +25,7 @@ use super::program::{self, START_COMMAND};
 use super::running::{Pause, Running, log_of};
 use super::talk::{Ask, Numbered, Order, Restart, Started, Told, WhileStopped};
 use super::{agent, copy, host};
+use crate::disk;
 use crate::doctor::{self, Seen};
 use crate::error::{ErrorKind, Failure, LabError};
 use crate::machine_sampler::MachineSampler;
@@ -97,6 +98,11 @@ fn run(folder: Option<&str>) -> Result<(), LabError> {
                 return serve(order, asks, limit);
             }
             Ask::Examine => tell(number, &Told::Examined(Seen::now())),
+            Ask::Load(load) => {
+                // Pulses come meanwhile; a line that ends, ends the load.
+                let gone = || matches!(asks.try_recv(), Err(TryRecvError::Disconnected));
+                tell(number, &Told::Loaded(disk::measure(&load, &gone).map_err(Failure::from)));
+            }
             Ask::Put(settings) => tell(number, &Told::Put(doctor::put(&settings))),
             Ask::Serve(token) => return agent::serve(&token, number, &asks),
             // Of no server there is nothing to tell.
@@ -320,7 +326,7 @@ fn answer((asks, limit): (&Receiver<Asked>, Duration), restart: &Sender<Restart>
             // It comes each second.
             Ask::Pulse => watch.read(),
             // A guard makes one server.
-            Ask::Look(_) | Ask::Clean(_) | Ask::Start(_) | Ask::Serve(_) | Ask::Examine | Ask::Put(_) => return,
+            Ask::Look(_) | Ask::Clean(_) | Ask::Start(_) | Ask::Serve(_) | Ask::Examine | Ask::Load(_) | Ask::Put(_) => return,
         }
     }
 }

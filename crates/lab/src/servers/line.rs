@@ -203,6 +203,20 @@ impl Line {
         if let Told::Watched(samples) = self.answer_within(&Ask::Watched, ANSWER)? { samples.map(|all| *all) } else { None }
     }
 
+    /// The answer to what takes long, unless a stop is requested before.
+    pub(super) fn ask_until(&self, ask: &Ask, limit: Duration, stop: &StopToken) -> Option<Told> {
+        let answers = locked(&self.answers);
+        let (number, until) = (self.send(ask).ok()?, Instant::now() + limit);
+        while !stop.requested() && Instant::now() < until {
+            match answers.recv_timeout(POLL) {
+                Ok((of, told)) if of == number => return Some(told),
+                Ok(_) | Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => return None,
+            }
+        }
+        None
+    }
+
     fn answer_within(&self, ask: &Ask, limit: Duration) -> Option<Told> {
         let answers = locked(&self.answers);
         let (number, until) = (self.send(ask).ok()?, Instant::now() + limit);

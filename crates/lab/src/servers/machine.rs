@@ -6,8 +6,9 @@ use perbuck_observe::setting::Setting;
 use super::host::{Address, Host};
 use super::line::Line;
 use super::talk::{Ask, Told};
+use crate::disk::{self, Ceilings, DiskLoad};
 use crate::doctor::{self, Seen};
-use crate::error::LabError;
+use crate::error::{Failure, LabError};
 
 const WHO: &str = "doctor";
 
@@ -40,6 +41,19 @@ impl Machine {
     pub(crate) fn seen(&self) -> Result<Seen, LabError> {
         let Some(line) = &self.0 else { return Ok(Seen::now()) };
         if let Some(Told::Examined(seen)) = line.ask(&Ask::Examine) { Ok(seen) } else { Err(line.lost(WHO)) }
+    }
+
+    /// What the disk of a folder of it does.
+    ///
+    /// # Errors
+    /// A host that does not answer, a disk that cannot be measured, and a stop.
+    pub(crate) fn ceilings(&self, load: &DiskLoad, stop: &StopToken) -> Result<Ceilings, LabError> {
+        let Some(line) = &self.0 else { return disk::measure(load, &|| stop.requested()) };
+        match line.ask_until(&Ask::Load(load.clone()), load.limit(), stop) {
+            Some(Told::Loaded(found)) => found.map_err(Failure::error),
+            _ if stop.requested() => Err(LabError::interrupted()),
+            _ => Err(line.lost(WHO)),
+        }
     }
 
     /// Sets files of it; for each whether it could be.

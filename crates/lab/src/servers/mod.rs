@@ -46,6 +46,7 @@ use talk::{Ask, Order, Restart, Started, Told};
 pub(crate) use agent::RemoteAgent;
 pub use guard::guard_if_asked;
 pub use instance::Holder;
+pub(crate) use instance::without_passwords;
 pub(crate) use machine::Machine;
 pub(crate) use talk::{Looked, WhileStopped};
 

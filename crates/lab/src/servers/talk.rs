@@ -12,6 +12,7 @@ use perbuck_observe::Room;
 use perbuck_observe::setting::Setting;
 use serde::{Deserialize, Serialize};
 
+use crate::disk::{Ceilings, DiskLoad};
 use crate::doctor::Seen;
 use crate::error::Failure;
 use crate::sampler::ServerSeen;
@@ -86,6 +87,8 @@ pub(super) enum Ask {
     See,
     /// What spoils a measurement on its machine; answered by [`Told::Examined`].
     Examine,
+    /// What a disk of its machine can do; answered by [`Told::Loaded`].
+    Load(DiskLoad),
     /// To set these files of its machine for good; answered by [`Told::Put`].
     Put(Vec<Setting>),
     /// To set its machine so while a trial runs; answered by [`Told::Tuned`].
@@ -127,6 +130,8 @@ pub(super) enum Told {
     Seen(Option<ServerSeen>),
     /// What was found.
     Examined(Seen),
+    /// What the disk did, or why it was not measured.
+    Loaded(Result<Ceilings, Failure>),
     /// For each file whether it was set.
     Put(Vec<Result<(), String>>),
     /// What was set, or why it cannot be.

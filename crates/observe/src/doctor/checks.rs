@@ -1,11 +1,25 @@
 //! Settings and limits that spoil measurements.
 
 use super::{Finding, Machine, Mend, set};
+use crate::facts::balloon::balloon;
 
 type Check = fn(&Machine<'_>) -> Option<Finding>;
 
-pub(super) const ALL: &[Check] =
-    &[quota, credits, clocksource, governor, huge_pages, swap, balancing, scheduler, open_files, backlog, ports, time];
+pub(super) const ALL: &[Check] = &[
+    quota,
+    credits,
+    clocksource,
+    governor,
+    huge_pages,
+    swap,
+    ballooning,
+    balancing,
+    scheduler,
+    open_files,
+    backlog,
+    ports,
+    time,
+];
 
 /// Files that a client of some thousand connections, or a server, needs open.
 const OPEN_FILES: u64 = 65_535;
@@ -80,6 +94,34 @@ fn swap(machine: &Machine<'_>) -> Option<Finding> {
         seen,
         "pages of a buffer pool that were swapped out are read again within requests",
         vec![set("proc/sys/vm/swappiness", "1")],
+    )
+}
+
+/// Memory that a hypervisor took since the machine was started, or has.
+fn ballooning(machine: &Machine<'_>) -> Option<Finding> {
+    let found = balloon(machine.tree, machine.facts.memory.page_bytes)?;
+    let size = |bytes: u64| match bytes >> 30 {
+        0 => format!("{} MiB", bytes >> 20),
+        _ => format!("{:.1} GiB", bytes as f64 / f64::from(1u32 << 30)),
+    };
+    let (held, (taken, given)) = (found.held_bytes.unwrap_or(0), found.moved_bytes.unwrap_or_default());
+    if held == 0 && taken == 0 {
+        return None;
+    }
+    let moved = found.moved_bytes.map(|_| format!("; since its start it took {} and released {}", size(taken), size(given)));
+    let (verb, mend) = match found.driver {
+        "virtio_balloon" => {
+            ("holds", "on the hypervisor: virsh setmem DOMAIN MAXIMUM --live, or no <memballoon> in the machine's definition")
+        }
+        "vmw_balloon" => ("holds", "in vSphere: reserve all guest memory of the machine"),
+        "hv_balloon" => ("holds", "on the hypervisor: Set-VMMemory -VMName NAME -DynamicMemoryEnabled $false"),
+        _ => ("must release", "on the hypervisor: xl mem-set DOMAIN MAXIMUM"),
+    };
+    finding(
+        "ballooning",
+        format!("{} {verb} {} of this machine's memory{}", found.driver, size(held), moved.unwrap_or_default()),
+        "the hypervisor takes memory from the page cache and from servers, so trials have unlike amounts of it",
+        vec![Mend::Run(mend.to_owned())],
     )
 }
 

@@ -57,6 +57,47 @@ fn a_machine_with_a_queue_for_each_core_is_left_alone() {
     assert_eq!(examine(&Tree::unpacked(&text)), []);
 }
 
+#[test]
+fn flows_are_remembered_where_packets_are_passed_on() {
+    const TABLE: &str = "proc/sys/net/core/rps_sock_flow_entries";
+    const COUNTS: [&str; 2] = ["sys/class/net/eth0/queues/rx-0/rps_flow_cnt", "sys/class/net/eth0/queues/rx-1/rps_flow_cnt"];
+    let found = with("a1-16", &[(TABLE, "0")]);
+    let all = [(TABLE, "32768"), (COUNTS[0], "16384"), (COUNTS[1], "16384")];
+    let finding = about(&found, "RFS").unwrap();
+    assert_eq!(finding.seen, "no flows are remembered for 2 queues of eth0, whose packets RPS passes on");
+    assert_eq!(settings(finding), all);
+    // Packets are passed on already, and one queue has its part.
+    let half = [(TABLE, "65536"), (QUEUES[0], "fe"), (QUEUES[1], "fe00"), (COUNTS[0], "32768")];
+    let found = with("a1-16", &half);
+    assert_eq!(about(&found, "RFS").map(settings), Some(vec![(COUNTS[1], "32768")]));
+    let both = [&half[..], &[(COUNTS[1], "32768")]].concat();
+    assert_eq!(about(&with("a1-16", &both), "RFS"), None);
+    // A table of no flows makes those of the queues idle.
+    let off = [&both[..], &[(TABLE, "0")]].concat();
+    assert_eq!(about(&with("a1-16", &off), "RFS").map(settings), Some(vec![(TABLE, "32768")]));
+    // Nothing passes packets on, and nothing should.
+    let queues: String = (0..4).map(|n| format!("== sys/class/net/e/queues/rx-{n}/rps_cpus\n0\n")).collect();
+    let text =
+        format!("== sys/devices/system/cpu/online\n0-3\n== sys/class/net/e/device/uevent\nDRIVER=ena\n{queues}== {TABLE}\n0\n");
+    assert_eq!(examine(&Tree::unpacked(&text)), []);
+}
+
+#[test]
+fn processors_get_queues_to_send_by_where_the_driver_gave_none() {
+    let found = with("kunpeng920-128", &[]);
+    let finding = about(&found, "XPS of enp125s0f0").unwrap();
+    assert_eq!(finding.seen, "16 queues for 128 cores to send by, and processors have none of their own");
+    let own = settings(finding);
+    assert_eq!(own.len(), 16);
+    assert_eq!(own[0], ("sys/class/net/enp125s0f0/queues/tx-0/xps_cpus", "00000003,00000003,00000003,00000003"));
+    // All of a driver that has divided its processors, as that of the A1 has.
+    assert_eq!(about(&with("a1-16", &[]), "XPS of eth0"), None);
+    let none = [("sys/class/net/eth0/queues/tx-0/xps_cpus", "0"), ("sys/class/net/eth0/queues/tx-1/xps_cpus", "0")];
+    let found = with("a1-16", &none);
+    let masks: Vec<&str> = about(&found, "XPS of eth0").into_iter().flat_map(settings).map(|(_, mask)| mask).collect();
+    assert_eq!(masks, ["ff", "ff00"]);
+}
+
 /// What a finding is about, the files that bring it about, and the first setting that mends it.
 type Planted<'p> = (&'p str, &'p [(&'p str, &'p str)], Option<(&'p str, &'p str)>);
 
@@ -66,7 +107,9 @@ fn each_setting_is_found_where_it_is_planted_and_nowhere_else() {
     const CLOCK: &str = "sys/devices/system/clocksource/clocksource0";
     let clock = (format!("{CLOCK}/current_clocksource"), format!("{CLOCK}/available_clocksource"));
     let swaps = "Filename Type Size Used Priority\n/swapfile file 4194300 0 -2";
-    let planted: [Planted<'_>; 9] = [
+    let balloon = "sys/bus/virtio/drivers/virtio_balloon/virtio4/device";
+    let counts = "nr_balloon_pages 262144\nballoon_inflate 524288\nballoon_deflate 262144";
+    let planted: [Planted<'_>; 10] = [
         ("governor", &[(GOVERNOR, "powersave")], Some((GOVERNOR, "performance"))),
         (
             "transparent huge pages",
@@ -81,6 +124,7 @@ fn each_setting_is_found_where_it_is_planted_and_nowhere_else() {
             Some(("proc/sys/net/ipv4/ip_local_port_range", "10240 65535")),
         ),
         ("clocksource", &[(&clock.0, "xen"), (&clock.1, "xen tsc")], Some((&clock.0, "tsc"))),
+        ("ballooning", &[(balloon, "5"), ("proc/vmstat", counts)], None),
         ("time", &[("proc/1/comm", "systemd")], None),
         ("CPU credits", &[("sys/class/dmi/id/sys_vendor", "Amazon EC2"), ("sys/class/dmi/id/product_name", "t4g.xlarge")], None),
         (
@@ -98,6 +142,12 @@ fn each_setting_is_found_where_it_is_planted_and_nowhere_else() {
         assert!(!finding.seen.is_empty() && !finding.costs.is_empty(), "{finding:?}");
         assert_eq!(found.len(), before.len() + 1, "{name}: {found:?}");
     }
+    let taken = with("a1-16", &[(balloon, "5"), ("proc/vmstat", counts)]);
+    let seen = "virtio_balloon holds 1.0 GiB of this machine's memory; since its start it took 2.0 GiB and released 1.0 GiB";
+    assert_eq!(about(&taken, "ballooning").unwrap().seen, seen);
+    // A driver that took nothing is a fact, and no finding.
+    let idle = with("a1-16", &[(balloon, "5"), ("proc/vmstat", "balloon_inflate 0\nballoon_deflate 0")]);
+    assert_eq!(idle, before);
     assert!(about(&with("a1-16", &[("proc/1/comm", "systemd"), ("proc/9/comm", "chronyd")]), "time").is_none());
 }
 

@@ -5,6 +5,15 @@ use perbuck_core::run_record::{DiskFacts, NetworkFacts};
 use crate::tree::Tree;
 
 const DISKS: &str = "sys/block";
+/// Offloads that bear on the cost of a packet, each with the names that the kernel has for it. It is on where one of these is.
+const OFFLOADS: [(&str, &[&str]); 6] = [
+    ("GRO", &["rx-gro"]),
+    ("GSO", &["tx-generic-segmentation"]),
+    ("TSO", &["tx-tcp-segmentation"]),
+    ("LRO", &["rx-lro"]),
+    ("rx-checksum", &["rx-checksum"]),
+    ("tx-checksum", &["tx-checksum-ip-generic", "tx-checksum-ipv4"]),
+];
 const NETWORK: &str = "sys/class/net";
 /// More of them are left out: a node of Kubernetes has a device for each pod.
 const MOST: usize = 16;
@@ -53,6 +62,12 @@ pub(super) fn network(tree: &Tree) -> Vec<NetworkFacts> {
 fn device(tree: &Tree, name: &str, uevent: Option<&str>) -> NetworkFacts {
     let queues = tree.names(&format!("{NETWORK}/{name}/queues"));
     let count = |start: &str| u32::try_from(queues.iter().filter(|queue| queue.starts_with(start)).count()).unwrap_or(0);
+    let told = tree.ethtool(name);
+    let is_on = |name: &&str| told.get(*name).map(|value| value == "on");
+    let offload = |(name, of): &(&str, &[&str])| Some(((*name).to_owned(), of.iter().filter_map(is_on).reduce(|a, b| a || b)?));
+    let adaptive = is_on(&"adaptive-rx");
+    // A device that adapts them changes them by itself.
+    let us = |name: &str| told.get(name).filter(|_| adaptive != Some(true))?.parse().ok();
     let driver = uevent.and_then(|text| text.lines().find_map(|line| line.strip_prefix("DRIVER=")));
     NetworkFacts {
         name: name.to_owned(),
@@ -62,6 +77,10 @@ fn device(tree: &Tree, name: &str, uevent: Option<&str>) -> NetworkFacts {
         mtu: tree.number(&format!("{NETWORK}/{name}/mtu")),
         // A device without a link, and many of a hypervisor, say -1.
         mbit_s: tree.number::<u32>(&format!("{NETWORK}/{name}/speed")).filter(|speed| *speed > 0),
+        offloads: OFFLOADS.iter().filter_map(offload).collect(),
+        adaptive_coalescing: adaptive,
+        rx_coalescing_us: us("rx-usecs"),
+        tx_coalescing_us: us("tx-usecs"),
     }
 }
 

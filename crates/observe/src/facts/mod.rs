@@ -2,6 +2,7 @@
 //!
 //! [`facts`] is a pure function of a [`Tree`]. `tests/data/machines` of this crate holds trees of machines that its tests do not run on.
 
+pub(crate) mod balloon;
 pub(crate) mod cgroup;
 pub(crate) mod cloud;
 pub(crate) mod cores;

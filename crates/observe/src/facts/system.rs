@@ -2,6 +2,7 @@
 
 use perbuck_core::run_record::{KernelFacts, LimitFacts, MemoryFacts};
 
+use super::balloon::balloon;
 use crate::tree::{Tree, value};
 
 const PAGES: &str = "sys/kernel/mm/transparent_hugepage";
@@ -11,8 +12,9 @@ pub(super) fn memory(tree: &Tree) -> MemoryFacts {
     let meminfo = tree.text("proc/meminfo").unwrap_or_default();
     let huge_pages = field(&meminfo, "HugePages_Total:").filter(|n| *n > 0);
     let swaps = tree.text("proc/swaps");
+    let page_bytes = page_bytes(tree);
     MemoryFacts {
-        page_bytes: page_bytes(tree),
+        page_bytes,
         transparent_huge_pages: tree.chosen(&format!("{PAGES}/enabled")),
         huge_page_defrag: tree.chosen(&format!("{PAGES}/defrag")),
         huge_pages,
@@ -20,6 +22,7 @@ pub(super) fn memory(tree: &Tree) -> MemoryFacts {
         swap_bytes: swaps.as_deref().map(swap_bytes),
         swappiness: tree.number("proc/sys/vm/swappiness"),
         numa_balancing: tree.number::<u8>("proc/sys/kernel/numa_balancing").map(|mode| mode > 0),
+        balloon: balloon(tree, page_bytes).map(|found| found.driver.to_owned()),
     }
 }
 

@@ -46,6 +46,8 @@ fn two_sockets_with_smt_have_twice_the_threads() {
         text(&facts, "disks", "nvme1n1"),
         "Amazon Elastic Block Store, 1000 GiB, not rotational, scheduler none, queue depth 127"
     );
+    let network = "ena, queues rx 2 tx 2, MTU 9001, offloads GRO GSO rx-checksum tx-checksum, without LRO TSO, coalescing rx 20 µs tx 64 µs";
+    assert_eq!(text(&facts, "network", "ens5"), network);
     assert!(facts.kernel.vulnerabilities.contains_key("meltdown") && !facts.kernel.vulnerabilities.contains_key("srbds"));
 }
 
@@ -80,7 +82,9 @@ fn two_epyc_have_caches_of_four_cores_and_equal_disks() {
     assert_eq!(cpu(&facts), ["Zen 4", "family 25, model 17, stepping 1", "2", "64", "128", caches]);
     assert_eq!((facts.numa.len(), facts.cpu.boost, facts.cpu.governor.as_deref()), (2, Some(true), Some("schedutil")));
     assert_eq!(facts.disks[0].names, ["nvme0n1", "nvme1n1", "nvme2n1", "nvme3n1"]);
-    assert_eq!(text(&facts, "network", "enp65s0f0np0"), "mlx5_core, queues rx 63 tx 63, MTU 9000, 100000 Mbit/s");
+    let network = "mlx5_core, queues rx 63 tx 63, MTU 9000, 100000 Mbit/s, \
+                   offloads GRO GSO TSO rx-checksum tx-checksum, without LRO, coalescing adaptive";
+    assert_eq!(text(&facts, "network", "enp65s0f0np0"), network);
     assert_eq!(text(&facts, "limits", "local ports"), "1024-65535");
 }
 
@@ -91,7 +95,7 @@ fn a_model_number_that_its_flags_contradict_names_no_core() {
     assert_eq!(facts.platform.hypervisor.as_deref(), Some("KVM"));
     assert_eq!(facts.cgroup, perbuck_core::run_record::CgroupFacts::default());
     assert_eq!(text(&facts, "disks", "vda"), "256 GiB, rotational, scheduler mq-deadline, queue depth 256");
-    assert_eq!(facts.network[0].mbit_s, None);
+    assert_eq!((facts.network[0].mbit_s, facts.memory.balloon.as_deref()), (None, Some("virtio_balloon")));
 }
 
 #[test]

@@ -125,6 +125,7 @@ impl MemoryFacts {
             ("swap", swap),
             ("swappiness", self.swappiness.map(|n| n.to_string())),
             ("NUMA balancing", self.numa_balancing.map(on)),
+            ("balloon", self.balloon.clone()),
         ])
     }
 }
@@ -178,8 +179,28 @@ impl NetworkFacts {
             Some(format!("queues rx {} tx {}", self.rx_queues, self.tx_queues)),
             self.mtu.map(|n| format!("MTU {n}")),
             self.mbit_s.map(|n| format!("{n} Mbit/s")),
+            self.offloaded(true).map(|names| format!("offloads {names}")),
+            self.offloaded(false).map(|names| format!("without {names}")),
+            self.coalescing(),
         ];
         (self.name.clone(), all.into_iter().flatten().collect::<Vec<_>>().join(", "))
+    }
+}
+
+impl NetworkFacts {
+    fn offloaded(&self, is_on: bool) -> Option<String> {
+        let names: Vec<&str> = self.offloads.iter().filter(|(_, on)| **on == is_on).map(|(name, _)| name.as_str()).collect();
+        (!names.is_empty()).then(|| names.join(" "))
+    }
+
+    /// How long it waits before it interrupts.
+    fn coalescing(&self) -> Option<String> {
+        if self.adaptive_coalescing == Some(true) {
+            return Some("coalescing adaptive".to_owned());
+        }
+        let one = |of: &str, us: Option<u32>| us.map(|us| format!(" {of} {us} µs")).unwrap_or_default();
+        let both = one("rx", self.rx_coalescing_us) + &one("tx", self.tx_coalescing_us);
+        (!both.is_empty()).then(|| format!("coalescing{both}"))
     }
 }
 
