@@ -4,6 +4,7 @@ use crate::arrivals::Arrivals;
 use crate::load_model::{LoadModel, Phase, PhaseLoad};
 use crate::units::TEN_YEARS_NS;
 
+use super::Located;
 use super::windows::Auto;
 
 /// Which points are measured and how long.
@@ -38,6 +39,8 @@ pub struct Sweep {
     pub prewarm: Option<Prewarm>,
     /// Whether caches are made cold before each trial.
     pub cold: bool,
+    /// Whose processor time is profiled in the warm-up of each trial; `None` is of none.
+    pub profile: Option<Located<Profiled>>,
     /// Load threads; `None` is what the machine has.
     pub workers: Option<u32>,
     /// How often one transaction is tried before it is given up, at least 1.
@@ -67,6 +70,43 @@ impl Prewarm {
             Self::Tables => "tables",
             Self::Indexes => "indexes",
         }
+    }
+}
+
+/// Whose processor time is profiled in the warm-up of each trial.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Profiled {
+    /// perbuck's own.
+    Client,
+    /// That of the servers that perbuck starts.
+    Servers,
+    /// Both.
+    Both,
+}
+
+impl Profiled {
+    /// The words of a study.
+    pub const WORDS: [(&str, Self); 3] = [("client", Self::Client), ("servers", Self::Servers), ("both", Self::Both)];
+    /// A warm-up that is shorter has no room for a profile, in nanoseconds.
+    pub const SHORTEST_WARMUP_NS: u64 = 4_000_000_000;
+    /// A profile ends so long before the measured window opens, in nanoseconds.
+    pub const BEFORE_WINDOW_NS: u64 = 1_000_000_000;
+    /// The longest one, in nanoseconds.
+    const LONGEST_NS: u64 = 5_000_000_000;
+
+    /// Whether perbuck's own is.
+    pub fn has_client(self) -> bool {
+        self != Self::Servers
+    }
+
+    /// Whether that of the servers is.
+    pub fn has_servers(self) -> bool {
+        self != Self::Client
+    }
+
+    /// How long it takes in a warm-up of this length, in nanoseconds: half of it, at most 5 s; `None` where it has no room.
+    pub fn length_ns(warmup_ns: u64) -> Option<u64> {
+        (warmup_ns >= Self::SHORTEST_WARMUP_NS).then_some((warmup_ns / 2).min(Self::LONGEST_NS))
     }
 }
 

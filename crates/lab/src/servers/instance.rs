@@ -61,6 +61,11 @@ impl Holder {
         *self.0.host() != Host::Here
     }
 
+    /// The process whose children are the server, on this machine.
+    pub(crate) fn local_pid(&self) -> Option<u32> {
+        (!self.is_remote()).then(|| self.0.pid())
+    }
+
     /// Its CPU time so far, and what limits did to it, where its machine tells it.
     pub(crate) fn seen(&self) -> Option<ServerSeen> {
         match self.0.host() {

@@ -28,6 +28,7 @@ mod order;
 mod phases;
 mod plans;
 mod processors;
+mod profiles;
 mod published;
 mod regression;
 mod scaling;
@@ -87,6 +88,7 @@ pub fn model(study: &Study, comparison: &Comparison, records: &[RunRecord]) -> R
     let performance = vec![
         ("Throughput", measured::throughput(&all)),
         ("Why", explained::section(&all)),
+        ("Processor time by symbol", profiles::section(&all)),
         (latency.as_str(), latencies),
         ("Interference", interference::section(&all)),
         ("Times of each transaction", times::section(&all)),
