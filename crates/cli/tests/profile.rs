@@ -16,7 +16,7 @@ use perbuck_core::run_record::Profile;
 /// A study of SQLite whose warm-up has room for a profile.
 const EMBEDDED: &str = "schema = 1\nname = \"s\"\nseed = 1\n[[contender]]\nname = \"a\"\ntarget = \"sqlite:a.db\"\n\
     [[workload]]\nname = \"w\"\nkind = \"sysbench\"\nscript = \"oltp_point_select\"\ntables = 1\ntable_size = 100\n\
-    [sweep]\nconnections = [1]\nwarmup = \"4s\"\nduration = \"1s\"\ntrials = 1\nprofile = \"client\"\n";
+    [sweep]\nconnections = [1]\nwarmup = \"5s\"\nduration = \"1s\"\ntrials = 1\nprofile = \"client\"\n";
 
 /// Two private servers, of which one has more to do for each statement.
 fn of_servers(desk: &Desk) -> String {
@@ -33,11 +33,11 @@ fn of_servers(desk: &Desk) -> String {
     of_two.replace("\"client\"", "\"both\"").replace("connections = [1]", "connections = [4]")
 }
 
-/// It was taken in the warm-up of 4 s, and had ended half a second before the window at the latest.
+/// It was taken in the warm-up of 5 s, and had ended a second before the window at the latest.
 fn is_outside_of_the_window(profile: &Profile) {
     assert_eq!(profile.not_taken, None);
     let (began, ended) = (profile.began_before_ms, profile.ended_before_ms);
-    assert!(began <= 3500 && ended >= 500 && began - ended >= 1500, "{profile:?}");
+    assert!(began <= 5000 && ended >= 1000 && began - ended >= 2000, "{profile:?}");
     let of_symbols: u64 = profile.symbols.iter().map(|s| s.samples).sum();
     assert!(profile.samples >= of_symbols && of_symbols > 0, "{profile:?}");
 }
@@ -119,9 +119,9 @@ fn without_perf_or_room_nothing_is_started() {
     assert!(ended.code == Some(2) && ended.err.contains(says) && ended.err.contains("leave `profile` out"), "{ended:#?}");
     assert!(desk.records("results/s").is_empty());
     for (from, to, says) in [
-        ("\"4s\"", "\"3s\"", "workload `w`: `profile` is taken in the warm-up, and its warm-up is 3 s"),
-        ("\"4s\"", "\"auto\"", "workload `w`: `profile` is taken in the warm-up, and its warm-up is \"auto\""),
-        ("\"client\"", "\"both\"", "contender `a`: perbuck profiles only servers that it starts on this machine"),
+        ("\"5s\"", "\"4s\"", "workload `w`: `profile` is taken in the warm-up, and its warm-up is 4 s"),
+        ("\"5s\"", "\"auto\"", "workload `w`: `profile` is taken in the warm-up, and its warm-up is \"auto\""),
+        ("\"client\"", "\"both\"", "contender `a`: perbuck profiles only servers that it starts"),
         ("\"client\"", "\"all\"", "use one of \"client\", \"servers\", \"both\""),
     ] {
         desk.write("s.toml", &EMBEDDED.replace(from, to));

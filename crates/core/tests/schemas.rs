@@ -228,8 +228,8 @@ fn example_target() -> TargetRecord {
         metrics: Some(example_metrics()),
         plans: Some(Plans { asked: "EXPLAIN ANALYZE".into(), ran: true, ..Plans::default() }),
         profile: Some(Profile {
-            began_before_ms: 6003,
-            ended_before_ms: 958,
+            began_before_ms: 7003,
+            ended_before_ms: 1958,
             samples: 2,
             user_only: true,
             symbols: vec![SymbolSamples { symbol: "btr_cur_search_to_nth_level".into(), object: "mariadbd".into(), samples: 2 }],

@@ -6,7 +6,7 @@ use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, Instant};
 
 use perbuck_core::run_record::{MOST_SYMBOLS, Profile};
-use perbuck_core::study::{Profiled, Study};
+use perbuck_core::study::{Contender, Profiled, Study};
 use perbuck_observe::{Profiler, Sampled, Taken, family_of, try_out};
 
 use crate::error::{ErrorKind, LabError};
@@ -35,15 +35,34 @@ impl<T> Default for Both<T> {
 type Samples = Both<Result<Taken, String>>;
 
 /// Profiles of one trial; dropped, they end.
-#[derive(Debug)]
 pub(crate) struct Profiling {
     /// Whether this process is profiled.
     of_client: bool,
-    /// The process whose children are the server, where that is profiled.
-    guard: Option<u32>,
+    /// What is profiled of the server.
+    server: Server,
     length: Duration,
     running: Option<(Sender<()>, JoinHandle<Samples>)>,
     opened: Option<Instant>,
+}
+
+/// Where a server is profiled.
+enum Server {
+    /// It is not.
+    Not,
+    /// It is the children of this process.
+    ChildrenOf(u32),
+    /// On its machine, by its guard.
+    There(Holder),
+}
+
+impl Server {
+    fn of(holder: &Holder) -> Self {
+        holder.local_pid().map_or_else(|| Self::There(holder.clone()), Self::ChildrenOf)
+    }
+
+    fn guard(&self) -> Option<u32> {
+        if let Self::ChildrenOf(guard) = self { Some(*guard) } else { None }
+    }
 }
 
 impl Profiling {
@@ -51,17 +70,25 @@ impl Profiling {
     pub(crate) fn of(context: &Context<'_>, task: &Task<'_>) -> Option<Self> {
         let wanted = context.study.sweep_of(&task.key.workload).profile.as_ref()?.value;
         let length_ns = Profiled::length_ns(task.spec.warmup_ns)?;
-        let guard = task.stage.holder.as_ref().filter(|_| wanted.has_servers()).and_then(Holder::local_pid);
+        let server = task.stage.holder.as_ref().filter(|_| wanted.has_servers()).map_or(Server::Not, Server::of);
         let of_client = wanted.has_client() && context.fleet.is_none();
         let length = Duration::from_nanos(length_ns);
-        (of_client || guard.is_some()).then_some(Self { of_client, guard, length, running: None, opened: None })
+        (of_client || !matches!(server, Server::Not)).then_some(Self { of_client, server, length, running: None, opened: None })
+    }
+
+    /// A profile of the children of a process alone.
+    pub(crate) fn of_children(guard: u32, length: Duration) -> Self {
+        Self { of_client: false, server: Server::ChildrenOf(guard), length, running: None, opened: None }
     }
 
     /// The start was given.
     pub(crate) fn start(&mut self, opens_in: Duration) {
         let (stop, stopped) = channel();
         let opens = Instant::now() + opens_in;
-        let (of_client, guard, length) = (self.of_client, self.guard, self.length);
+        let (of_client, guard, length) = (self.of_client, self.server.guard(), self.length);
+        if let Server::There(holder) = &self.server {
+            holder.profile(length, opens_in);
+        }
         let run = move || {
             let from = opens.checked_sub(Duration::from_nanos(Profiled::BEFORE_WINDOW_NS) + length);
             let is_stopped = |wait| !matches!(stopped.recv_timeout(wait), Err(RecvTimeoutError::Timeout));
@@ -87,11 +114,17 @@ impl Profiling {
     pub(crate) fn finish(mut self) -> Both<Profile> {
         let opened = self.opened.unwrap_or_else(Instant::now);
         let samples = self.end().unwrap_or_default();
-        let one = |of: bool, samples: Option<Result<Taken, String>>| {
+        let one = |samples: Option<Result<Taken, String>>| {
             let samples = samples.unwrap_or_else(|| Err("the trial ended before it".to_owned()));
-            of.then(|| samples.and_then(|taken| named(taken, opened)).unwrap_or_else(Profile::not_taken))
+            samples.and_then(|taken| named(taken, opened)).unwrap_or_else(Profile::not_taken)
         };
-        Both { client: one(self.of_client, samples.client), server: one(self.guard.is_some(), samples.server) }
+        let client = self.of_client.then(|| one(samples.client));
+        let server = match &self.server {
+            Server::Not => None,
+            Server::ChildrenOf(_) => Some(one(samples.server)),
+            Server::There(holder) => Some(holder.profiled()),
+        };
+        Both { client, server }
     }
 
     /// Ends what still runs.
@@ -156,8 +189,17 @@ pub(crate) fn possible(study: &Study, by_agents: bool) -> Result<(), LabError> {
         let message = format!("line {line}: perbuck profiles itself, and here agents apply the load");
         return Err(LabError::usage(message, "write `profile = \"servers\"`, leave it out, or run without agents"));
     }
-    try_out().map_err(|why| {
-        let help = "install linux-perf (Debian) or linux-tools (Ubuntu) and run perbuck as root, or leave `profile` out";
-        LabError::new(ErrorKind::Usage, format!("line {line}: `profile` is not possible here: {why}"), help)
-    })
+    // Servers on this machine have the same `perf` as this process.
+    let is_here = |c: &Contender| c.server.as_ref().is_some_and(|server| server.host.is_none());
+    let of_client = asked.value.has_client();
+    if !of_client && !study.contenders.iter().any(is_here) {
+        return Ok(());
+    }
+    try_out(of_client).map_err(|why| impossible(line, "here", &why))
+}
+
+/// That `perf` cannot be used on a machine.
+pub(crate) fn impossible(line: usize, machine: &str, why: &str) -> LabError {
+    let help = "install linux-perf (Debian) or linux-tools (Ubuntu) and run perbuck as root there, or leave `profile` out";
+    LabError::new(ErrorKind::Usage, format!("line {line}: `profile` is not possible {machine}: {why}"), help)
 }

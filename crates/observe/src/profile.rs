@@ -72,8 +72,22 @@ impl Profiler {
     pub fn start(pids: &[u32], length: Duration) -> Result<Self, String> {
         let pids: Vec<String> = pids.iter().map(u32::to_string).collect();
         let mut command = perf();
-        // Without build ids it need not read the programs at its end.
-        command.args(["record", "-q", "-N", "-B", "-e", "cpu-clock", "-F", PER_S, "-o", "-", "-p", &pids.join(",")]);
+        // Without build ids it need not read the programs at its end; with the events of BPF programs its end takes up to a second.
+        command.args([
+            "record",
+            "-q",
+            "-N",
+            "-B",
+            "--no-bpf-event",
+            "-e",
+            "cpu-clock",
+            "-F",
+            PER_S,
+            "-o",
+            "-",
+            "-p",
+            &pids.join(","),
+        ]);
         command.args(["--", "sleep", &format!("{:.3}", length.as_secs_f64())]);
         let began = Instant::now();
         let child = started(&mut command)?;
@@ -125,24 +139,40 @@ impl Taken {
     }
 }
 
-/// Whether `perf` can sample this process and name its functions. A fraction of a second is tried.
+/// Whether `perf` can sample this process, or else a program of this user, and name its functions. A fraction of a second is tried.
 ///
 /// # Errors
 /// Why it cannot, in words.
-pub fn try_out() -> Result<(), String> {
-    let profiler = Profiler::start(&[std::process::id()], TRIED)?;
-    // A process that does nothing has no samples.
+pub fn try_out(own: bool) -> Result<(), String> {
+    let mut busy = None;
+    if !own {
+        let started = Command::new("sh").args(["-c", "while :; do :; done"]).stdin(Stdio::null()).spawn();
+        busy = Some(started.map_err(|e| format!("cannot run a program to sample: {e}"))?);
+    }
+    let pid = busy.as_ref().map_or_else(std::process::id, Child::id);
+    let found = sampled(pid);
+    if let Some(mut busy) = busy {
+        // It runs until it is killed.
+        let _ = busy.kill();
+        let _ = busy.wait();
+    }
+    let found = found?;
+    match found.symbols.iter().any(|symbol| symbol.object != UNKNOWN) {
+        true => Ok(()),
+        false if found.symbols.is_empty() => Err("perf took no samples of a process that worked".to_owned()),
+        false => Err("perf may not read which programs a process is made of (/proc/PID/maps)".to_owned()),
+    }
+}
+
+/// The functions of a process, which has processor time as long as this one works.
+fn sampled(pid: u32) -> Result<Sampled, String> {
+    let profiler = Profiler::start(&[pid], TRIED)?;
     let mut x = 1u64;
     while !profiler.is_over() && profiler.began.elapsed() < REPORT_LIMIT {
         x = std::hint::black_box(x.wrapping_mul(0x9e37_79b9_7f4a_7c15));
     }
     profiler.end();
-    let found = profiler.take()?.named()?;
-    match found.symbols.iter().any(|symbol| symbol.object != UNKNOWN) {
-        true => Ok(()),
-        false if found.symbols.is_empty() => Err("perf took no samples of a process that worked".to_owned()),
-        false => Err("perf may not read which programs this process is made of (/proc/PID/maps)".to_owned()),
-    }
+    profiler.take()?.named()
 }
 
 /// `perf`, which gets nothing of this process' environment but where programs are: neither secrets, nor settings of its own, nor a server

@@ -88,9 +88,9 @@ impl Profiled {
     /// The words of a study.
     pub const WORDS: [(&str, Self); 3] = [("client", Self::Client), ("servers", Self::Servers), ("both", Self::Both)];
     /// A warm-up that is shorter has no room for a profile, in nanoseconds.
-    pub const SHORTEST_WARMUP_NS: u64 = 4_000_000_000;
+    pub const SHORTEST_WARMUP_NS: u64 = 5_000_000_000;
     /// A profile ends so long before the measured window opens, in nanoseconds.
-    pub const BEFORE_WINDOW_NS: u64 = 1_000_000_000;
+    pub const BEFORE_WINDOW_NS: u64 = 2_000_000_000;
     /// The longest one, in nanoseconds.
     const LONGEST_NS: u64 = 5_000_000_000;
 

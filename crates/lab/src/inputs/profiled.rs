@@ -29,10 +29,9 @@ impl Check<'_> {
     /// Servers that perbuck cannot profile.
     pub(super) fn profile_of(&mut self, study: &Study, contender: &Contender) {
         let Some(asked) = study.sweep.profile.as_ref().filter(|asked| asked.value.has_servers()) else { return };
-        let is_own = contender.server.as_ref().is_some_and(|server| server.host.is_none());
-        if contender.control_of.is_none() && !is_own {
-            let message = format!("contender `{}`: perbuck profiles only servers that it starts on this machine", contender.name);
-            self.problem(asked.line, message, "write `profile = \"client\"`, or give it a `server` without `host`");
+        if contender.control_of.is_none() && contender.server.is_none() {
+            let message = format!("contender `{}`: perbuck profiles only servers that it starts", contender.name);
+            self.problem(asked.line, message, "write `profile = \"client\"`, or give it a `server`");
         }
     }
 }
