@@ -200,6 +200,6 @@ pub(crate) fn possible(study: &Study, by_agents: bool) -> Result<(), LabError> {
 
 /// That `perf` cannot be used on a machine.
 pub(crate) fn impossible(line: usize, machine: &str, why: &str) -> LabError {
-    let help = "install linux-perf (Debian) or linux-tools (Ubuntu) and run perbuck as root there, or leave `profile` out";
+    let help = "install linux-perf (Debian) or linux-tools (Ubuntu), run perbuck as root, or leave `profile` out";
     LabError::new(ErrorKind::Usage, format!("line {line}: `profile` is not possible {machine}: {why}"), help)
 }

@@ -271,7 +271,7 @@ mod tests {
         let expected = [
             ("[kernel.kallsyms]", "finish_task_switch.isra.0", 5),
             ("mariadbd", "Item_func::val_int() const", 4),
-            ("mariadbd", "without a symbol", 3),
+            ("mariadbd", "(no symbol)", 3),
         ];
         assert_eq!((symbols, found.user_only), (expected.to_vec(), false));
         assert!(read(&text.replace("cpu-clock", "cpu-clock:u")).user_only);

@@ -40,7 +40,7 @@ pub struct SymbolSamples {
 
 impl SymbolSamples {
     /// What stands for functions that a stripped program does not name.
-    pub const NO_SYMBOL: &str = "without a symbol";
+    pub const NO_SYMBOL: &str = "(no symbol)";
 }
 
 impl Profile {

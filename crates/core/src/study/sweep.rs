@@ -181,3 +181,15 @@ impl Reset {
         matches!(self, Self::Restore | Self::PerBlock)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::Profiled;
+
+    #[test]
+    fn a_profile_has_half_of_the_warm_up_and_ends_before_the_window() {
+        let of = |s: u64| Profiled::length_ns(s * 1_000_000_000).map(|ns| ns / 1_000_000);
+        assert_eq!([of(0), of(4), of(5), of(8), of(10), of(60)], [None, None, Some(2500), Some(4000), Some(5000), Some(5000)]);
+        assert!((5..=60).all(|s| of(s).unwrap() * 1_000_000 + Profiled::BEFORE_WINDOW_NS < s * 1_000_000_000));
+    }
+}

@@ -1,17 +1,16 @@
 //! Where processor time went, symbol by symbol, by the profiles that were taken in the warm-ups of trials.
 
 use perbuck_core::compare::{ContenderResult, Explained, PointProfile, PointResult, ProfileOf, SymbolDifference, WorkloadResult};
-use perbuck_core::units::{duration_text, thousands};
+use perbuck_core::run_record::Profile;
+use perbuck_core::units::thousands;
 
 use super::{Context, paragraph};
 use crate::document::{Block, Table};
 use crate::escape::clean;
-use crate::number::{or_absent, short_percent};
+use crate::number::{fixed, or_absent, short_percent, significant_decimals};
 
 /// Symbols of each contender and side, and differences, that a table shows.
 const SHOWN: usize = 10;
-/// A smaller share of the time for each unit is no difference that a few seconds of samples show.
-const LEAST: f64 = 0.005;
 
 const SIDES: [ProfileOf; 2] = [ProfileOf::Server, ProfileOf::Client];
 
@@ -37,8 +36,7 @@ pub(super) fn section(all: &Context<'_>) -> Vec<Block> {
             for of in SIDES {
                 let found = own.profile_differences(base, of);
                 sentences.extend(sentence(all, (w, c, to), (own, base, of), &found));
-                let least = LEAST * each_ns(base, of).unwrap_or_default();
-                for one in found.iter().filter(|one| one.more_ns().abs() >= least).take(SHOWN) {
+                for one in found.iter().filter(|one| one.is_shown()).take(SHOWN) {
                     let names = [clean(&w.workload), all.label(&c.contender), all.label(to), side(of).to_owned()];
                     let symbol = [clean(one.symbol), clean(one.object)];
                     let numbers = [signed(one.more_ns()), time(one.own_ns), time(one.base_ns)];
@@ -47,15 +45,27 @@ pub(super) fn section(all: &Context<'_>) -> Vec<Block> {
             }
         }
     }
+    let mut out: Vec<Block> = not_taken(all).into_iter().map(paragraph).collect();
     if symbols.rows.is_empty() {
-        return Vec::new();
+        return out;
     }
-    let mut out = vec![paragraph(HOW)];
+    out.push(paragraph(HOW));
+    if !sentences.is_empty() {
+        out.push(Block::List(sentences));
+    }
     if !more.rows.is_empty() {
-        out.extend([Block::List(sentences), Block::Table(more)]);
+        out.push(Block::Table(more));
     }
     out.push(Block::Table(symbols));
     out
+}
+
+/// How many profiles are missing, and why the first of them is.
+fn not_taken(all: &Context<'_>) -> Option<String> {
+    let asked: Vec<&Profile> = all.records.iter().flat_map(|r| r.target.profile.iter().chain(&r.health.profile)).collect();
+    let missing: Vec<&String> = asked.iter().filter_map(|profile| profile.not_taken.as_ref()).collect();
+    let first = clean(missing.first()?);
+    Some(format!("{} of {} profiles could not be taken; of the first it is said: {first}.", missing.len(), asked.len()))
 }
 
 fn explained<'w>(w: &'w WorkloadResult, contender: &str) -> Option<(&'w PointResult, &'w Explained)> {
@@ -80,20 +90,28 @@ fn each_ns(of_point: &Explained, of: ProfileOf) -> Option<f64> {
 }
 
 fn time(ns: f64) -> String {
-    or_absent((ns > 0.0).then(|| duration_text(ns.round() as u64)))
+    or_absent((ns > 0.0).then(|| text(ns)))
+}
+
+/// With three digits.
+fn text(ns: f64) -> String {
+    let units = [(1e9, "s"), (1e6, "ms"), (1e3, "µs")];
+    let (length, unit) = units.into_iter().find(|(length, _)| ns >= *length).unwrap_or((1.0, "ns"));
+    let value = ns / length;
+    format!("{} {unit}", fixed(value, significant_decimals(value, 3)))
 }
 
 fn signed(ns: f64) -> String {
-    format!("{}{}", if ns < 0.0 { "−" } else { "+" }, duration_text(ns.abs().round() as u64))
+    format!("{}{}", if ns < 0.0 { "−" } else { "+" }, text(ns.abs()))
 }
 
 /// The first symbols of a profile, and what the others have together.
 fn add(table: &mut Table, names: [String; 3], profile: &PointProfile) {
     let kernel = if profile.user_only { ", without the kernel" } else { "" };
     let of = format!("{}{kernel}", side(profile.of));
-    let whole = profile.symbols.first().and_then(|s| Some(s.each_ns? / s.share));
+    let whole = profile.each_ns();
     let mut row = |symbol: String, object: String, share: f64| {
-        let numbers = [short_percent(share), or_absent(whole.map(|ns| duration_text((ns * share).round() as u64)))];
+        let numbers = [short_percent(share), or_absent(whole.map(|ns| text(ns * share)))];
         table.add(names.iter().cloned().chain([of.clone(), symbol, object]).chain(numbers));
     };
     let shown = profile.symbols.iter().take(SHOWN);
@@ -105,23 +123,23 @@ fn add(table: &mut Table, names: [String; 3], profile: &PointProfile) {
     }
 }
 
-/// `arm needs 12 µs less of the server's processor time than x86 on rw for each unit of work; the largest difference is in memcpy: −8 µs.`
+/// `arm needs 12.0 µs less of the server's processor time than x86 on rw for each unit of work; the largest difference is in memcpy of
+/// libc.so.6: −8.12 µs.`
 fn sentence(
     all: &Context<'_>,
     (w, c, to): (&WorkloadResult, &ContenderResult, &str),
     (own, base, of): (&Explained, &Explained, ProfileOf),
     found: &[SymbolDifference<'_>],
 ) -> Option<String> {
-    let (first, more) = (found.first()?, each_ns(own, of)? - each_ns(base, of)?);
+    let more = each_ns(own, of)? - each_ns(base, of)?;
     let word = if more < 0.0 { "less" } else { "more" };
-    Some(format!(
-        "{} needs {} {word} of the {}'s processor time than {} on {} for each unit of work; the largest difference is in {}: {}.",
-        all.label(&c.contender),
-        duration_text(more.abs().round() as u64),
-        side(of),
-        all.label(to),
-        clean(&w.workload),
-        clean(first.symbol),
-        signed(first.more_ns())
-    ))
+    let first = found.iter().find(|one| one.is_shown()).map_or_else(
+        || "no symbol differs by more than the samples scatter".to_owned(),
+        |one| format!("the largest difference is in {} of {}: {}", clean(one.symbol), clean(one.object), signed(one.more_ns())),
+    );
+    (!found.is_empty()).then(|| {
+        let (own, of, base) = (all.label(&c.contender), side(of), all.label(to));
+        let (more, on) = (text(more.abs()), clean(&w.workload));
+        format!("{own} needs {more} {word} of the {of}'s processor time than {base} on {on} for each unit of work; {first}.")
+    })
 }

@@ -1,16 +1,13 @@
 //! Where processor time went, function by function, from the profiles of a point's trials.
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Explained;
-use crate::run_record::{Profile, RunRecord};
-
-/// Functions of a point that are kept.
-const MOST: usize = 40;
+use crate::run_record::{MOST_SYMBOLS, Profile, RunRecord};
 
 /// Whose processor time a profile is of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
@@ -61,12 +58,19 @@ pub struct SymbolDifference<'e> {
     pub own_ns: f64,
     /// Of the other.
     pub base_ns: f64,
+    /// So much the difference may be by the samples alone: two standard errors, and what a symbol may have that is not among those kept.
+    pub noise_ns: f64,
 }
 
 impl SymbolDifference<'_> {
     /// How much more it is, nanoseconds.
     pub fn more_ns(&self) -> f64 {
         self.own_ns - self.base_ns
+    }
+
+    /// Whether it is more than the samples scatter.
+    pub fn is_shown(&self) -> bool {
+        self.more_ns().abs() > self.noise_ns
     }
 }
 
@@ -95,7 +99,34 @@ fn merged<'r>(all: impl Iterator<Item = &'r Profile>, of: ProfileOf, each_ns: Op
         let share = count as f64 / samples as f64;
         SymbolShare { symbol: symbol.to_owned(), object: object.to_owned(), share, each_ns: each_ns.map(|ns| ns * share) }
     };
-    (samples > 0).then(|| PointProfile { of, samples, user_only, symbols: sums.into_iter().take(MOST).map(one).collect() })
+    (samples > 0).then(|| PointProfile {
+        of,
+        samples,
+        user_only,
+        symbols: sums.into_iter().take(MOST_SYMBOLS).map(one).collect(),
+    })
+}
+
+impl SymbolShare {
+    fn name(&self) -> (&str, &str) {
+        (&self.symbol, &self.object)
+    }
+}
+
+impl PointProfile {
+    /// All processor time for a unit of what is compared, nanoseconds.
+    pub fn each_ns(&self) -> Option<f64> {
+        self.symbols.first().and_then(|symbol| Some(symbol.each_ns? / symbol.share))
+    }
+
+    /// The share of a symbol, and two standard errors of it. One that is not among those kept may have as much as the last of them.
+    fn share(&self, name: (&str, &str)) -> (f64, f64) {
+        let known = self.symbols.iter().find(|symbol| symbol.name() == name).map(|symbol| symbol.share);
+        let last = self.symbols.last().filter(|_| self.symbols.len() >= MOST_SYMBOLS).map_or(0.0, |symbol| symbol.share);
+        let share = known.unwrap_or(last);
+        let error = 2.0 * (share * (1.0 - share) / self.samples as f64).sqrt();
+        (known.unwrap_or_default(), if known.is_some() { error } else { error + last })
+    }
 }
 
 impl Explained {
@@ -108,17 +139,20 @@ impl Explained {
     /// time is not told, or a profile lacks the kernel's part.
     pub fn profile_differences<'e>(&'e self, base: &'e Self, of: ProfileOf) -> Vec<SymbolDifference<'e>> {
         let Some((own, base)) = self.profile(of).zip(base.profile(of)) else { return Vec::new() };
-        let mut both: BTreeMap<(&str, &str), [f64; 2]> = BTreeMap::new();
-        for (side, profile) in [own, base].into_iter().enumerate() {
-            for symbol in &profile.symbols {
-                let Some(ns) = symbol.each_ns else { return Vec::new() };
-                both.entry((&symbol.symbol, &symbol.object)).or_default()[side] += ns;
+        let (Some(own_each_ns), Some(base_each_ns)) = (own.each_ns(), base.each_ns()) else { return Vec::new() };
+        let all: BTreeSet<(&str, &str)> = own.symbols.iter().chain(&base.symbols).map(SymbolShare::name).collect();
+        let one = |(symbol, object)| {
+            let (own_share, own_noise) = own.share((symbol, object));
+            let (base_share, base_noise) = base.share((symbol, object));
+            SymbolDifference {
+                symbol,
+                object,
+                own_ns: own_share * own_each_ns,
+                base_ns: base_share * base_each_ns,
+                noise_ns: (own_noise * own_each_ns).hypot(base_noise * base_each_ns),
             }
-        }
-        let mut found: Vec<SymbolDifference<'_>> = both
-            .into_iter()
-            .map(|((symbol, object), [own_ns, base_ns])| SymbolDifference { symbol, object, own_ns, base_ns })
-            .collect();
+        };
+        let mut found: Vec<SymbolDifference<'_>> = all.into_iter().map(one).collect();
         found.sort_by(|a, b| b.more_ns().abs().total_cmp(&a.more_ns().abs()));
         found
     }
