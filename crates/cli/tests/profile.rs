@@ -18,6 +18,8 @@ const EMBEDDED: &str = "schema = 1\nname = \"s\"\nseed = 1\n[[contender]]\nname 
     [[workload]]\nname = \"w\"\nkind = \"sysbench\"\nscript = \"oltp_point_select\"\ntables = 1\ntable_size = 100\n\
     [sweep]\nconnections = [1]\nwarmup = \"5s\"\nduration = \"1s\"\ntrials = 1\nprofile = \"client\"\n";
 
+const INSISTED: [&str; 4] = ["--insist", "errors", "--insist", "client-limited"];
+
 /// Two private servers, of which one has more to do for each statement.
 fn of_servers(desk: &Desk) -> String {
     let parent = desk.path("servers");
@@ -33,11 +35,11 @@ fn of_servers(desk: &Desk) -> String {
     of_two.replace("\"client\"", "\"both\"").replace("connections = [1]", "connections = [4]")
 }
 
-/// It was taken in the warm-up of 5 s, and had ended a second before the window at the latest.
+/// It was taken in the warm-up of 5 s, and had ended half a second before the window at the latest.
 fn is_outside_of_the_window(profile: &Profile) {
     assert_eq!(profile.not_taken, None);
     let (began, ended) = (profile.began_before_ms, profile.ended_before_ms);
-    assert!(began <= 5000 && ended >= 1000 && began - ended >= 2000, "{profile:?}");
+    assert!(began <= 5000 && ended >= 500 && began - ended >= 1000, "{profile:?}");
     let of_symbols: u64 = profile.symbols.iter().map(|s| s.samples).sum();
     assert!(profile.samples >= of_symbols && of_symbols > 0, "{profile:?}");
 }
@@ -46,7 +48,8 @@ fn is_outside_of_the_window(profile: &Profile) {
 fn client_and_private_servers_are_profiled_before_the_window() {
     let desk = Desk::new();
     desk.write("s.toml", &of_servers(&desk));
-    desk.good(&["run", "s.toml", "--insist", "client-limited"]);
+    // On a small machine the client may be the limit, which refuses a verdict and keeps the records.
+    desk.perbuck(&["run", "s.toml"]);
     let records = desk.records("results/s");
     assert_eq!(records.len(), 2);
     for record in &records {
@@ -56,7 +59,7 @@ fn client_and_private_servers_are_profiled_before_the_window() {
         assert!(has(client, "perbuck") && !has(client, "mariadbd"), "{client:?}");
         assert!(has(server, "mariadbd") && !has(server, "perbuck"), "{server:?}");
     }
-    let json = desk.good(&["compare", "results/s", "--json", "--insist", "client-limited"]).out;
+    let json = desk.good(&[&["compare", "results/s", "--json"][..], &INSISTED].concat()).out;
     let compared: Comparison = serde_json::from_str(&json).unwrap();
     let of = |contender: &str| compared.workloads[0].best_of(contender).unwrap().explained.as_ref().unwrap();
     let (plain, schema) = (of("plain"), of("schema"));
@@ -67,7 +70,7 @@ fn client_and_private_servers_are_profiled_before_the_window() {
         let found = schema.profile_differences(plain, side);
         assert!(found.is_sorted_by(|a, b| a.more_ns().abs() >= b.more_ns().abs()) && found.len() > 5, "{found:?}");
     }
-    desk.good(&["report", "results/s", "--format", "md", "--insist", "client-limited"]);
+    desk.good(&[&["report", "results/s", "--format", "md"][..], &INSISTED].concat());
     let page = desk.read("results/s/report.md");
     for text in [
         "Processor time by symbol",

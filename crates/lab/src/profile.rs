@@ -13,8 +13,10 @@ use crate::error::{ErrorKind, LabError};
 use crate::servers::Holder;
 use crate::trial::{Context, Task};
 
-/// How long before the window `perf` is ended that has not ended by itself: half of the time that a study leaves between them.
-const LATEST: Duration = Duration::from_nanos(Profiled::BEFORE_WINDOW_NS / 2);
+/// How long before the window `perf` is asked to end that has not ended by itself, as on a busy machine where it began late.
+const ASKED: Duration = Duration::from_millis(1500);
+/// How long before the window it is killed.
+const KILLED: Duration = Duration::from_millis(500);
 /// How often it is looked whether `perf` has ended.
 const LOOK: Duration = Duration::from_millis(20);
 const LATE: &str = "perf had not ended in time before the window; it was ended";
@@ -97,8 +99,7 @@ impl Profiling {
             }
             let own = of_client.then(|| Profiler::start(&[std::process::id()], length));
             let server = guard.map(|guard| Profiler::start(&children(guard), length));
-            let until = opens.checked_sub(LATEST).unwrap_or(opens);
-            wait([&own, &server], until, &stopped);
+            wait([&own, &server], opens, &stopped);
             Samples { client: own.map(taken), server: server.map(taken) }
         };
         // Without a thread there are no profiles, which the record says.
@@ -141,10 +142,14 @@ impl Drop for Profiling {
     }
 }
 
-/// Until both have ended, it is time, or the trial is over.
-fn wait(both: [&Option<Result<Profiler, String>>; 2], until: Instant, stopped: &Receiver<()>) {
-    let runs = || both.iter().any(|one| matches!(one, Some(Ok(profiler)) if !profiler.is_over()));
-    while runs() && Instant::now() < until {
+/// Until both have ended, the window is near, or the trial is over.
+fn wait(both: [&Option<Result<Profiler, String>>; 2], opens: Instant, stopped: &Receiver<()>) {
+    let profilers = || both.into_iter().flatten().flatten();
+    let left = || opens.saturating_duration_since(Instant::now());
+    while profilers().any(|profiler| !profiler.is_over()) && left() > KILLED {
+        if left() < ASKED {
+            profilers().for_each(Profiler::ask_to_end);
+        }
         if !matches!(stopped.recv_timeout(LOOK), Err(RecvTimeoutError::Timeout)) {
             return;
         }

@@ -5,8 +5,9 @@
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
-use std::os::unix::process::CommandExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, Output, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::channel;
 use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, Instant};
@@ -32,6 +33,8 @@ pub struct Profiler {
     group: Pid,
     waits: JoinHandle<(io::Result<Output>, Instant)>,
     began: Instant,
+    /// Whether it was asked to end.
+    asked: AtomicBool,
 }
 
 /// What was sampled, not yet with names.
@@ -94,7 +97,7 @@ impl Profiler {
         let group = Pid::from_raw(child.id().cast_signed());
         let waits = Builder::new().name("perf".to_owned()).spawn(move || (child.wait_with_output(), Instant::now()));
         match waits {
-            Ok(waits) => Ok(Self { group, waits, began }),
+            Ok(waits) => Ok(Self { group, waits, began, asked: AtomicBool::new(false) }),
             Err(e) => {
                 end(group);
                 Err(format!("the system gave no thread for perf: {e}"))
@@ -105,6 +108,14 @@ impl Profiler {
     /// Whether it has ended.
     pub fn is_over(&self) -> bool {
         self.waits.is_finished()
+    }
+
+    /// Asks it to write what it has, and to end.
+    pub fn ask_to_end(&self) {
+        if !self.is_over() && !self.asked.swap(true, Ordering::Relaxed) {
+            // One that has ended is gone already.
+            let _ = killpg(self.group, Signal::SIGINT);
+        }
     }
 
     /// Ends it where it still runs.
@@ -121,7 +132,12 @@ impl Profiler {
     pub fn take(self) -> Result<Taken, String> {
         let Ok((output, ended)) = self.waits.join() else { return Err("the thread that waits for perf failed".to_owned()) };
         let output = output.map_err(|e| format!("cannot read from perf: {e}"))?;
-        if output.status.success() { Ok(Taken { data: output.stdout, began: self.began, ended }) } else { Err(words(&output)) }
+        // After it has written everything it ends by the signal that it was sent.
+        let as_asked = self.asked.load(Ordering::Relaxed) && output.status.signal() == Some(Signal::SIGINT as i32);
+        if !output.status.success() && !as_asked {
+            return Err(words(&output));
+        }
+        Ok(Taken { data: output.stdout, began: self.began, ended })
     }
 }
 
