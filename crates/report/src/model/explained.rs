@@ -1,5 +1,7 @@
 //! Why contenders differ: parts that multiply to the ratio of their throughputs, and what bound each of them.
 
+mod profiles;
+
 use perbuck_core::compare::{ContenderResult, Decomposition, PointResult, WorkloadResult};
 use perbuck_core::units::{capitalised, thousands};
 
@@ -7,6 +9,8 @@ use super::{Context, paragraph};
 use crate::document::{Block, Table};
 use crate::escape::clean;
 use crate::number::{fixed, list, or_absent, percent, significant_decimals};
+
+pub(super) use profiles::section as by_symbol;
 
 /// A factor this close to 1 is no reason.
 const SAME: f64 = 0.02;

@@ -28,7 +28,6 @@ mod order;
 mod phases;
 mod plans;
 mod processors;
-mod profiles;
 mod published;
 mod regression;
 mod scaling;
@@ -88,7 +87,7 @@ pub fn model(study: &Study, comparison: &Comparison, records: &[RunRecord]) -> R
     let performance = vec![
         ("Throughput", measured::throughput(&all)),
         ("Why", explained::section(&all)),
-        ("Processor time by symbol", profiles::section(&all)),
+        ("Processor time by symbol", explained::by_symbol(&all)),
         (latency.as_str(), latencies),
         ("Interference", interference::section(&all)),
         ("Times of each transaction", times::section(&all)),

@@ -18,7 +18,7 @@ const HOW: &str = "Samples were taken by `perf` in the warm-up of each trial, un
     opened. A symbol's time for each is its share of the samples, times the processor time for each unit of work in the window.";
 
 /// The tables of profiles, with the differences first; empty where no trial has a profile.
-pub(super) fn section(all: &Context<'_>) -> Vec<Block> {
+pub(in crate::model) fn section(all: &Context<'_>) -> Vec<Block> {
     let head = all.words().head;
     let symbols = format!("Workload | Contender | {head} | Of | Symbol | In | #Share | #Processor time for each");
     let mut symbols = Table::new("Where processor time went before the window", &symbols);
