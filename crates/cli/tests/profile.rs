@@ -70,7 +70,7 @@ fn client_and_private_servers_are_profiled_before_the_window() {
         let found = schema.profile_differences(plain, side);
         assert!(found.is_sorted_by(|a, b| a.more_ns().abs() >= b.more_ns().abs()) && found.len() > 5, "{found:?}");
     }
-    desk.good(&[&["report", "results/s", "--format", "md"][..], &INSISTED].concat());
+    desk.good(&[&["report", "results/s"][..], &INSISTED].concat());
     let page = desk.read("results/s/report.md");
     for text in [
         "Processor time by symbol",

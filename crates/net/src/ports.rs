@@ -89,11 +89,11 @@ const CHOSEN: [Chosen; 3] = [
 const PART: &str = "job";
 
 /// What one store of several does beside the others: its processor time, the requests that it answered, and the regions that it leads, each by
-/// the name of the metric that it is of.
-const BY_STORE: [(&str, &str, Option<(&str, &str)>); 3] = [
-    ("store_cpu_seconds_total", "process_cpu_seconds_total", None),
-    ("store_requests_total", "tikv_grpc_msg_duration_seconds_count", None),
-    ("store_leaders", "tikv_raftstore_region_count", Some(("type", "leader"))),
+/// the name of the metric that it is of, and the `type` that alone counts, where that is one.
+const BY_STORE: [(&str, &str, &str); 3] = [
+    ("store_cpu_seconds_total", "process_cpu_seconds_total", ""),
+    ("store_requests_total", "tikv_grpc_msg_duration_seconds_count", ""),
+    ("store_leaders", "tikv_raftstore_region_count", "leader"),
 ];
 
 /// Status ports, each asked on a connection of its own whenever it is read, as Prometheus does.
@@ -183,8 +183,8 @@ fn add(kind: &str, text: &str, sum: &mut Reading) {
 
 /// Adds what the store of that number does. The number stands for its address, which is its owner's business.
 fn add_store(number: usize, text: &str, sum: &mut Reading) {
-    for (name, metric, with) in BY_STORE {
-        let ours = |s: &Sample<'_>| s.name == metric && with.is_none_or(|(label, value)| s.label(label) == Some(value));
+    for (name, metric, of_type) in BY_STORE {
+        let ours = |s: &Sample<'_>| s.name == metric && (of_type.is_empty() || s.label("type") == Some(of_type));
         let value: f64 = samples(text).filter(ours).map(|sample| sample.value).filter(|value| value.is_finite()).sum();
         let into = if name.ends_with("_total") { &mut sum.counters } else { &mut sum.gauges };
         into.insert(format!("{name}{{store=\"{number}\"}}"), value);

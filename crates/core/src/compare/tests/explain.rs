@@ -1,6 +1,6 @@
 //! Where processor time went, and what bound a point, of trials whose machine is written down.
 
-use super::super::explain::{Bound, BoundBy, Explained, ProfileOf, explained};
+use super::super::explain::{Bound, BoundBy, Explained, ProfileOf, SymbolDifference, explained};
 use super::*;
 use crate::run_record::{
     AgentRecord, Interval as Second, MachineSamples, Percents, ProcessorTime, Profile, Series, ServerMachine, ServerMetrics,
@@ -289,7 +289,7 @@ fn a_profile_says_in_which_symbols_a_contender_needs_more_time_for_each_unit() {
     let more: Vec<(&str, i64)> = found.iter().map(|d| (d.symbol, d.more_ns().round() as i64)).collect();
     assert_eq!(more, [("read", 1_200_000), ("parse", -200_000), ("lock", -50_000)]);
     // Of 1,000 samples a share of 80 % may be off by 2.5 points, and the time of each is 2 ms.
-    assert!((found[0].noise_ns - 55_136.0).abs() < 1.0 && found.iter().all(|d| d.is_shown()), "{found:?}");
+    assert!((found[0].noise_ns - 55_136.0).abs() < 1.0 && found.iter().all(SymbolDifference::is_shown), "{found:?}");
     assert_eq!(own.profile_differences(&base, ProfileOf::Client), []);
     // Shares of the time without the kernel are no shares of the time for each unit.
     let mut user = profiled(1000, &[("parse", 600)]);
