@@ -139,6 +139,43 @@ fn trials_are_sorted(desk: &Desk, server: &Server) {
     assert_eq!(shown("nonsense").0, by_path);
 }
 
+/// Machines of a trial stand on its page as `perbuck facts` prints them; what differs from another trial is said, and which that is.
+#[test]
+fn facts_of_machines_are_shown_and_compared() {
+    let desk = desk();
+    let server = Server::of(&desk, "results");
+    let page = |trial: &str| server.get(&format!("/trial?study=small&trial=full/rw/c00001/{trial}.json")).1;
+    let first = page("001");
+    assert!(first.contains("The other trial of this contender with this workload differs in no fact."), "{first}");
+    let printed = desk.good(&["facts"]).out;
+    let (_, shown) = first.split_once("<caption>The machine of client and server</caption>").unwrap();
+    let head = "<th scope=\"col\">Of</th><th scope=\"col\">Fact</th><th scope=\"col\">Value</th>";
+    assert!(shown.contains(head), "{shown}");
+    let mut rest = shown;
+    // What stands in the first column of the terminal is a group, and its order is the page's.
+    for line in printed.lines().skip(2).filter(|line| !line.starts_with(' ')) {
+        let group = line.split("  ").next().unwrap();
+        let cell = format!("<th scope=\"row\">{group}</th>");
+        rest = rest.split_once(&cell).unwrap_or_else(|| panic!("{cell}: {rest}")).1;
+    }
+    let path = "results/small/full/rw/c00001/002.json";
+    let text = desk.read(path);
+    let mut record: serde_json::Value = serde_json::from_str(&text).unwrap();
+    record["host"]["facts"]["kernel"]["release"] = "6.0.0-planted".into();
+    std::fs::write(desk.path(path), record.to_string()).unwrap();
+    let first = page("001");
+    for text in [
+        "ran on machines with other facts",
+        "<caption>Facts in which trials of this contender differ</caption>",
+        "<td>release</td>",
+        "<td>6.0.0-planted</td>",
+        "trial=full/rw/c00001/002.json\">full/rw/c00001/002</a>",
+    ] {
+        assert!(first.contains(text), "{text}: {first}");
+    }
+    assert!(page("002").contains("full/rw/c00001/001</a>"));
+}
+
 #[test]
 fn one_study_can_be_served_alone() {
     let desk = desk();

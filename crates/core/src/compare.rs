@@ -44,7 +44,10 @@ pub use builds::other_build;
 pub use claims::{ClaimResult, Outcome};
 pub use deployed::{deployed_changes, deployed_otherwise, deployed_restarts};
 pub use disputed::{DisputedPrice, DisputedRatio};
-pub use explain::{Bound, BoundBy, Decomposition, Explained, ProcessorUse, ServerWorkEach};
+pub use explain::{
+    Bound, BoundBy, Decomposition, Explained, PointProfile, ProcessorUse, ProfileOf, ServerWorkEach, SymbolDifference,
+    SymbolShare,
+};
 pub use factors::{FactorChange, FactorResult};
 pub use findings::{
     Cheapest, Control, Kept, KeptPrice, LatencyInterval, Layout, Noise, Objective, ObjectiveLatency, Outlier, Overall,

@@ -15,6 +15,7 @@ mod metrics;
 mod observed;
 mod plans;
 mod processors;
+mod profile;
 mod series;
 mod storage;
 mod tuned;
@@ -53,6 +54,7 @@ pub(crate) use observed::machine_text;
 pub use observed::{Observed, arch};
 pub use plans::{PLANS_SCHEMA, PlanFile, PlanShape, PlanText, Plans};
 pub use processors::{MachineSamples, Percents, ProcessorTime, SERVERS, ServerMachine};
+pub use profile::{MOST_SYMBOLS, Profile, SymbolSamples};
 pub use series::{Series, Values};
 pub use storage::{Cooled, DataSize, Prewarmed, Restarted};
 pub use tuned::TunedSetting;
@@ -250,6 +252,9 @@ pub struct TargetRecord {
     /// The plans that it chose for the queries of the workload; absent unless they were asked for, and in records of older versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plans: Option<Plans>,
+    /// Where the processes of its server spent their processor time before the window, where the study asks for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub profile: Option<Profile>,
 }
 
 /// The machine that ran perbuck.

@@ -77,6 +77,12 @@ pub fn total(counts: impl IntoIterator<Item = u64>) -> u64 {
     counts.into_iter().fold(0, u64::saturating_add)
 }
 
+/// The head of a column or a caption, from words within a sentence.
+pub fn capitalised(words: &str) -> String {
+    let mut letters = words.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}
+
 /// A whole number with a comma every three digits.
 pub fn thousands(n: u64) -> String {
     let digits = n.to_string();

@@ -18,7 +18,7 @@ use perbuck_core::run_record::{
     AgentRecord, BootTime, Build, CacheFacts, CgroupFacts, Cooled, CpuFacts, DataSize, Deployed, DeployedNode, DeployedPod,
     DeployedVolume, DiskFacts, Distance, ErrorRecord, Flag, Gap, Health, HistogramRecord, HostRecord, Interval, KernelFacts,
     LimitFacts, LoadRecord, MachineFacts, MachineSamples, Measured, MemoryFacts, NetworkFacts, NetworkRecord, NumaNode, Observed,
-    Percents, PlanFile, Plans, PlatformFacts, Prewarmed, ProcessorTime, RECORD_SCHEMA, Restarted, RunRecord, Series,
+    Percents, PlanFile, Plans, PlatformFacts, Prewarmed, ProcessorTime, Profile, RECORD_SCHEMA, Restarted, RunRecord, Series,
     ServerMachine, ServerMetrics, ServerSeries, ServerWork, StatementCounts, TargetRecord, TransactionRecord, TunedSetting,
     Values, WindowEdges, WorkloadRecord,
 };
@@ -229,6 +229,7 @@ fn example_target() -> TargetRecord {
         deployed: Some(example_deployed()),
         metrics: Some(example_metrics()),
         plans: Some(Plans { asked: "EXPLAIN ANALYZE".into(), ran: true, ..Plans::default() }),
+        profile: Some(Profile { user_only: true, ..Profile::not_taken("there is no `perf`") }),
     }
 }
 

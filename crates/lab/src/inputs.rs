@@ -23,6 +23,7 @@ mod check;
 mod named;
 mod nowhere;
 mod part;
+mod profiled;
 mod share;
 
 pub use attach::{Targets, study_text};
@@ -325,6 +326,8 @@ fn check_with(
     study.contenders.iter().for_each(|c| check.changes(c));
     study.contenders.iter().for_each(|c| check.transactions(&study, c));
     study.contenders.iter().for_each(|c| check.cold(&study, c));
+    check.profile_fits(&study);
+    study.contenders.iter().for_each(|c| check.profile_of(&study, c));
     if study.published.is_none() && !study.imported {
         share::share_data(&mut study, registry);
     }

@@ -49,6 +49,7 @@ pub mod preflight;
 pub mod prepare;
 mod prewarm;
 pub mod process;
+mod profile;
 pub mod progress;
 pub mod registry;
 pub mod replay;

@@ -19,6 +19,7 @@ use crate::distance::other_zones;
 use crate::error::{ErrorKind, LabError};
 use crate::inputs::Inputs;
 use crate::process;
+use crate::profile;
 use crate::progress::Progress;
 use crate::stage;
 use crate::watched;
@@ -148,6 +149,9 @@ pub(crate) fn look(
     let opened_here = if request.apart { 0 } else { request.connections };
     if let Err(error) = process::enough_descriptors(&inputs.targets, opened_here, request.threads) {
         found.push(inputs, None, &error);
+    }
+    if request.purpose == Purpose::Run {
+        profile::possible(&inputs.study, request.apart).unwrap_or_else(|error| found.push(inputs, None, &error));
     }
     found.notes.extend(other_zones(&inputs.study));
     let mut disks = Disks::default();

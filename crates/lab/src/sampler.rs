@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant, SystemTime};
 
-use perbuck_core::run_record::{Flag, Health, Interval, MachineSamples};
+use perbuck_core::run_record::{Flag, Health, Interval, MachineSamples, Profile};
 use perbuck_core::study::WorkloadSpec;
 use perbuck_load::observer::{Observer, SecondSeen};
 use perbuck_load::recorder::Second;
@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use crate::flags;
 use crate::machine_sampler::MachineSampler;
 use crate::metering::{Metered, Metering};
+use crate::profile::Profiling;
 use crate::servers::Holder;
 
 /// The share of the window by which the edges of the server's CPU time may be late together; beyond it the time is not told.
@@ -24,6 +25,9 @@ pub(crate) struct Sampler<'a> {
     machine: Machine,
     samples: MachineSampler,
     metering: Option<Metering>,
+    profiling: Option<Profiling>,
+    /// Where the server spent its CPU time in the warm-up, where the study asks for it.
+    pub(crate) server_profile: Option<Profile>,
     /// What was wrong with the machine in the window.
     pub(crate) flags: Vec<Flag>,
     opened: (CpuTime, Option<ServerSeen>),
@@ -82,13 +86,19 @@ impl ServerClock {
 
 impl<'a> Sampler<'a> {
     /// Before the window opens.
-    pub(crate) fn new(server: ServerClock, metering: Option<Metering>, observer: &'a mut dyn Observer) -> Self {
+    pub(crate) fn new(
+        server: ServerClock,
+        (metering, profiling): (Option<Metering>, Option<Profiling>),
+        observer: &'a mut dyn Observer,
+    ) -> Self {
         let (machine, samples, opened) = (Machine::now(), MachineSampler::new(), (CpuTime::default(), None));
         Self {
             server,
             machine,
             samples,
             metering,
+            profiling,
+            server_profile: None,
             flags: Vec::new(),
             opened,
             late: Duration::ZERO,
@@ -113,11 +123,13 @@ impl<'a> Sampler<'a> {
 
     /// The state of the client, with what the engine does not know of it. Of long transactions none may end for seconds.
     pub(crate) fn health(
-        &self,
+        &mut self,
         (spec, of_study): (&TrialSpec, Option<&WorkloadSpec>),
         of_engine: Health,
         intervals: &[Interval],
     ) -> Health {
+        let profiles = self.profiling.take().map(Profiling::finish).unwrap_or_default();
+        self.server_profile = profiles.server;
         let long = of_study.is_some_and(WorkloadSpec::is_long);
         let gaps = if long { (0, Vec::new()) } else { (of_engine.longest_gap_ns, of_engine.gaps) };
         Health {
@@ -126,6 +138,7 @@ impl<'a> Sampler<'a> {
             client_user_ns: self.own.user_ns,
             client_system_ns: self.own.system_ns,
             samples: self.samples(),
+            profile: profiles.client,
             peak_memory_bytes: perbuck_observe::peak_memory_bytes(),
             steadiness: flags::steadiness(&spec.phases, intervals).filter(|_| !long),
             ..of_engine
@@ -168,7 +181,13 @@ impl Observer for Sampler<'_> {
         self.observer.by_kind()
     }
 
+    fn starts(&mut self, opens_in: Duration) {
+        self.profiling.iter_mut().for_each(|profiling| profiling.start(opens_in));
+        self.observer.starts(opens_in);
+    }
+
     fn opens(&mut self) {
+        self.profiling.iter_mut().for_each(Profiling::open);
         // It reads on a thread of its own.
         self.metering.iter().for_each(Metering::open);
         self.opened.0 = perbuck_observe::own_cpu();

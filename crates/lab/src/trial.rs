@@ -29,6 +29,7 @@ use crate::deploy::Deployment;
 use crate::error::{ErrorKind, LabError};
 use crate::flags::{self, AppliedBy};
 use crate::fleet::Fleet;
+use crate::profile::Profiling;
 use crate::sampler::{Sampler, ServerClock};
 use crate::sidecar::Trial;
 use crate::stage::Stage;
@@ -187,7 +188,8 @@ pub fn run_watched(
     let before = Before::read(context, &task)?;
     let (started_unix_ms, started_boot) = now();
     let clock = ServerClock::of(facts.local_pid, task.stage.holder.as_ref());
-    let mut sampler = Sampler::new(clock, Some(task.stage.server.meter(spec.connections)), observer);
+    let sees = (Some(task.stage.server.meter(spec.connections)), Profiling::of(context, &task));
+    let mut sampler = Sampler::new(clock, sees, observer);
     let applied = Applied::by(context.fleet, &task, stop, &mut sampler).map_err(Failure::Run)?;
     let Applied { mut outcome, agents, flags: of_agents, as_text: by_agents, sent, new_records } = applied;
     // Its connections are closed before the server's work is read, so that what they sent is counted.

@@ -170,11 +170,13 @@ impl<'a> Collector<'a> {
 
     fn start(&mut self) {
         // A moment ahead, so that every worker sees the start before it comes.
-        let opens = perbuck_event::now() + self.lead + Duration::from_nanos(self.spec.warmup_ns);
+        let opens_in = self.lead + Duration::from_nanos(self.spec.warmup_ns);
+        let opens = perbuck_event::now() + opens_in;
         let window = Window { opens, length_ns: self.spec.duration_ns as i64, warmup_ns: self.spec.warmup_ns as i64 };
         self.next_second = first_second(self.spec);
         self.window = Some(window);
         self.start.give(Some(window));
+        self.observer.starts(opens_in);
     }
 
     /// Calls the observer for the edges of the window that lie before `until_ns`.

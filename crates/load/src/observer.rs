@@ -1,5 +1,7 @@
 //! Observers of a trial that runs.
 
+use std::time::Duration;
+
 use perbuck_core::run_record::Interval;
 
 use crate::recorder::Second;
@@ -22,6 +24,8 @@ pub trait Observer {
     fn by_kind(&self) -> bool {
         false
     }
+    /// All connections are open, and the start is given: the measured window opens so long from now, after the warm-up.
+    fn starts(&mut self, _opens_in: Duration) {}
     /// The measured window opens.
     fn opens(&mut self) {}
     /// A second is over.

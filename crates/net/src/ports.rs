@@ -88,6 +88,14 @@ const CHOSEN: [Chosen; 3] = [
 /// What tells one part's processor time from another's.
 const PART: &str = "job";
 
+/// What one store of several does beside the others: its processor time, the requests that it answered, and the regions that it leads, each by
+/// the name of the metric that it is of, and the `type` that alone counts, where that is one.
+const BY_STORE: [(&str, &str, &str); 3] = [
+    ("store_cpu_seconds_total", "process_cpu_seconds_total", ""),
+    ("store_requests_total", "tikv_grpc_msg_duration_seconds_count", ""),
+    ("store_leaders", "tikv_raftstore_region_count", "leader"),
+];
+
 /// Status ports, each asked on a connection of its own whenever it is read, as Prometheus does.
 #[derive(Debug)]
 pub struct Ports {
@@ -111,11 +119,13 @@ impl Ports {
             }
         }
         told.retain(|(process, _)| !not_told.contains_key(&process.kind));
+        // A store has the same number in every trial.
+        told.sort_by(|a, b| (&a.0.kind, &a.0.identity).cmp(&(&b.0.kind, &b.0.identity)));
         Self { processes: told, not_told }
     }
 
     async fn readings(&self) -> Result<Reading, DriverError> {
-        let mut sum = Reading::default();
+        let (mut sum, mut stores) = (Reading::default(), 0);
         for (Process { kind, host, port, .. }, since) in &self.processes {
             // Which of them it was is its owner's business.
             let lost = |why: String| DriverError::client(ErrorClass::Lost, "status", format!("{kind}: {why}"));
@@ -124,6 +134,10 @@ impl Ports {
                 return Err(lost("a process was started again, and counts from zero".to_owned()));
             }
             add(kind, &text, &mut sum);
+            if kind == "tikv" {
+                stores += 1;
+                add_store(stores, &text, &mut sum);
+            }
         }
         Ok(sum)
     }
@@ -164,6 +178,16 @@ fn add(kind: &str, text: &str, sum: &mut Reading) {
             (None, None) => continue,
         };
         *into.entry(labelled(kind, &sample, by)).or_default() += sample.value;
+    }
+}
+
+/// Adds what the store of that number does. The number stands for its address, which is its owner's business.
+fn add_store(number: usize, text: &str, sum: &mut Reading) {
+    for (name, metric, of_type) in BY_STORE {
+        let ours = |s: &Sample<'_>| s.name == metric && (of_type.is_empty() || s.label("type") == Some(of_type));
+        let value: f64 = samples(text).filter(ours).map(|sample| sample.value).filter(|value| value.is_finite()).sum();
+        let into = if name.ends_with("_total") { &mut sum.counters } else { &mut sum.gauges };
+        into.insert(format!("{name}{{store=\"{number}\"}}"), value);
     }
 }
 
@@ -218,6 +242,29 @@ mod tests {
             ("tikv_grpc_msg_duration_seconds_sum{type=\"kv_get\"}", 0.5),
         ];
         let gauges = [("tidb_server_connections", 8.0), ("tikv_raftstore_region_count{type=\"leader\"}", 38.0)];
+        assert_eq!(sum, Reading { counters: of(&counters), gauges: of(&gauges) });
+    }
+
+    #[test]
+    fn each_store_is_told_by_its_number() {
+        let store = |leaders, cpu| {
+            format!(
+                "tikv_grpc_msg_duration_seconds_count{{type=\"kv_get\"}} 9\ntikv_grpc_msg_duration_seconds_count{{type=\"kv_scan\"}} 4\n\
+                 tikv_raftstore_region_count{{type=\"leader\"}} {leaders}\ntikv_raftstore_region_count{{type=\"region\"}} 65\n\
+                 process_cpu_seconds_total {cpu}\n"
+            )
+        };
+        let mut sum = Reading::default();
+        add_store(1, &store(19, 5), &mut sum);
+        add_store(2, &store(0, 1), &mut sum);
+        let of = |all: &[(&str, f64)]| all.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect();
+        let counters = [
+            ("store_cpu_seconds_total{store=\"1\"}", 5.0),
+            ("store_cpu_seconds_total{store=\"2\"}", 1.0),
+            ("store_requests_total{store=\"1\"}", 13.0),
+            ("store_requests_total{store=\"2\"}", 13.0),
+        ];
+        let gauges = [("store_leaders{store=\"1\"}", 19.0), ("store_leaders{store=\"2\"}", 0.0)];
         assert_eq!(sum, Reading { counters: of(&counters), gauges: of(&gauges) });
     }
 

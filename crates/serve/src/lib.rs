@@ -7,6 +7,7 @@ mod connections;
 mod find;
 mod http;
 mod list;
+mod machines;
 mod metrics;
 mod pages;
 mod recent;
@@ -119,7 +120,7 @@ fn answer(root: &Path, summaries: &Summaries, metrics: &Metrics, request: &Reque
         "/live.js" => Answer::ok("text/javascript; charset=utf-8", include_str!("live.js").to_owned()),
         "/study" => study().map_or_else(missing, |f| Answer::page(list::study(f, &summaries.of(f), request.value("sort")))),
         "/report" => study().map_or_else(missing, report),
-        "/trial" => study().and_then(|f| trials::one(f, request.value("trial"))).map_or_else(missing, Answer::page),
+        "/trial" => study().and_then(|f| trials::one(f, summaries, request.value("trial"))).map_or_else(missing, Answer::page),
         "/compare" => Answer::page(trials::two(&found, request.value("a"), request.value("b"))),
         "/studies" => Answer::page(studies::two(&found, request.value("old"), request.value("new"))),
         "/metrics" => metrics.answer(&wanted(&found), request),

@@ -53,7 +53,8 @@ pub(super) fn table(caption: &str, heads: &[&str], rows: &[Vec<Markup>]) -> Mark
                     @for row in rows {
                         tr {
                             @for (i, cell) in row.iter().enumerate() {
-                                @if i == 0 { th scope="row" { (cell) } } @else { td { (cell) } }
+                                // A group that is named above has no name here, and no header may be empty.
+                                @if i == 0 && !cell.0.is_empty() { th scope="row" { (cell) } } @else { td { (cell) } }
                             }
                         }
                     }

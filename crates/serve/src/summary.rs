@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use perbuck_core::parallel::in_parallel;
 use perbuck_core::plan::TrialKey;
 use perbuck_core::run_record::Flag;
+use perbuck_lab::facts::{Machine, machines};
 use perbuck_lab::results::{self, Basis};
 use perbuck_lab::store::{PRICES_FILE, STUDY_FILE};
 use perbuck_lab::stored::read_record;
@@ -35,6 +36,8 @@ pub(super) struct Trial {
     pub(super) unit: String,
     pub(super) p95_ns: Option<u64>,
     pub(super) flags: Vec<String>,
+    /// A hash of the facts of its machines.
+    pub(super) machines: u64,
 }
 
 /// The summaries of all studies that were shown, with a hash of the files that each was made from.
@@ -56,6 +59,13 @@ impl Summaries {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(f.folder.clone(), (now, Arc::clone(&made)));
         made
     }
+}
+
+/// The same for the same machines while this program runs.
+pub(super) fn hash_of(machines: &[Machine]) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    machines.hash(&mut hasher);
+    hasher.finish()
 }
 
 /// A hash of names, sizes and times of the files.
@@ -87,6 +97,7 @@ fn trial(f: &Found, path: &str) -> Option<Trial> {
         unit: metric.label.to_string(),
         p95_ns: record.latency().ok().and_then(|latency| latency.percentile_ns(95.0)),
         flags: record.flags.iter().map(Flag::text).collect(),
+        machines: hash_of(&machines(&record)),
         key: record.key,
     })
 }

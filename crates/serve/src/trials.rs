@@ -10,13 +10,15 @@ use perbuck_report::trial::drawings;
 
 use super::find::Found;
 use super::http::encoded;
+use super::machines;
 use super::pages::{cell, choice, link, note, shell, table};
+use super::summary::Summaries;
 
 /// Trials that can be chosen from.
 const CHOICE: usize = 2000;
 
 /// A page about a trial; `None` where the study has none of that name.
-pub(super) fn one(f: &Found, name: &str) -> Option<String> {
+pub(super) fn one(f: &Found, summaries: &Summaries, name: &str) -> Option<String> {
     let record = record_of(f, name)?;
     let rows: Vec<Vec<Markup>> = facts(&record).into_iter().map(|(what, value)| vec![cell(&what), cell(&value)]).collect();
     let content = html! {
@@ -30,12 +32,13 @@ pub(super) fn one(f: &Found, name: &str) -> Option<String> {
             }
         }
         (table("The trial", &["What", "Value"], &rows))
+        (machines::section(f, &summaries.of(f), (name, &record)))
     };
     Some(shell(&record.key.title(), &content))
 }
 
 /// The record of a name that the study has.
-fn record_of(f: &Found, name: &str) -> Option<RunRecord> {
+pub(super) fn record_of(f: &Found, name: &str) -> Option<RunRecord> {
     // The name is one of those that were found, never a path out of the address.
     let known = f.records().into_iter().find(|r| r == name)?;
     read_record(&f.folder.join(known)).ok()

@@ -4,9 +4,12 @@
 //! parts of two points multiply to their ratio without a remainder.
 
 mod bounds;
+mod profile;
 mod sampled;
 mod server;
+mod stores;
 
+pub use profile::{PointProfile, ProfileOf, SymbolDifference, SymbolShare};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -30,6 +33,9 @@ pub struct Explained {
     /// What the servers did for a unit of what is compared, by their own counters; empty where they do not tell.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub each: Vec<ServerWorkEach>,
+    /// Where processor time went, function by function; empty where the study does not ask for it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub profiles: Vec<PointProfile>,
 }
 
 /// Something that servers did.
@@ -79,6 +85,8 @@ pub enum BoundBy {
     Network,
     /// Row locks are waited for.
     Locks,
+    /// One store has most of the work while the others idle.
+    Unbalanced,
     /// The client could not send more.
     Client,
     /// Processor time was limited, or another guest of the host had it.
@@ -126,7 +134,9 @@ pub(super) fn explained(trials: &[&RunRecord], metric: &Metric) -> Option<Explai
         client: Some(client).filter(|cpu| local && *cpu > 0).zip(same(trials, client_processors)).map(|(cpu, n)| used(cpu, n)),
         bounds: Vec::new(),
         each: server::Metered::of(trials).map(|m| m.each(counted)).unwrap_or_default(),
+        profiles: Vec::new(),
     };
+    found.profiles = profile::profiles(trials, &found);
     found.bounds = bounds::bounds(trials, &found);
     (found != Explained::default()).then_some(found)
 }

@@ -54,6 +54,11 @@ pub struct Distance {
 }
 
 impl AgentRecord {
+    /// How its machine is called: `the machine of agent load-1`.
+    pub fn machine(&self) -> String {
+        format!("the machine of agent {}", self.name)
+    }
+
     /// Its true start is at most so far from the common one.
     pub fn start_error_ns(&self) -> u64 {
         self.start_missed_ns.saturating_add(self.clock_error_ns)

@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::processors::MachineSamples;
+use super::profile::Profile;
 use crate::histogram::Histogram;
 use crate::littles_law::LittlesLaw;
 use crate::load_model::Phase;
@@ -206,6 +207,9 @@ pub struct Health {
     /// What the client's machine did, where its system says so. In files it has the name of its first part, so that seals of older pages hold.
     #[serde(default, rename = "processors", skip_serializing_if = "Option::is_none")]
     pub samples: Option<MachineSamples>,
+    /// Where this process spent its processor time before the window, where the study asks for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub profile: Option<Profile>,
     /// What the client's connections sent in the measured window; absent without a network.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub network: Option<NetworkRecord>,

@@ -9,7 +9,6 @@ use serde::de::{Error as _, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::RunRecord;
-use super::agent::AgentRecord;
 use super::machine::MachineFacts;
 use super::series::Series;
 
@@ -54,12 +53,16 @@ impl RunRecord {
     pub fn sampled(&self) -> Vec<(String, &MachineSamples)> {
         let client =
             self.health.samples.as_ref().filter(|_| self.agents.is_empty()).map(|s| ("the client's machine".to_owned(), s));
-        let of_agent = |a: &'_ AgentRecord| format!("the machine of agent {}", a.name);
-        let agents = self.agents.iter().filter_map(|a| Some((of_agent(a), a.samples.as_ref()?)));
+        let agents = self.agents.iter().filter_map(|a| Some((a.machine(), a.samples.as_ref()?)));
+        let server = self.server_machines().into_iter().filter_map(|(name, m)| Some((name, m.samples.as_ref()?)));
+        client.into_iter().chain(agents).chain(server).collect()
+    }
+
+    /// The machines of the server that are others than the client's, by their names: `the server's machine`, of several each with its source.
+    pub fn server_machines(&self) -> Vec<(String, &ServerMachine)> {
         let machines = &self.target.machines;
         let name = |m: &ServerMachine| if machines.len() == 1 { SERVERS.to_owned() } else { format!("{SERVERS} {}", m.source) };
-        let server = machines.iter().filter_map(|m| Some((name(m), m.samples.as_ref()?)));
-        client.into_iter().chain(agents).chain(server).collect()
+        machines.iter().map(|m| (name(m), m)).collect()
     }
 }
 

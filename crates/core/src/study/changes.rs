@@ -167,7 +167,7 @@ mod tests {
             assert_ne!(new.fingerprint(), old.fingerprint(), "{to}");
             assert_eq!(new.changes_since(&old), [named], "{to}");
         }
-        let more = read(&STUDY.replace("connections = [1]", "connections = [1, 2]\ntrials = 9"));
+        let more = read(&STUDY.replace("connections = [1]", "connections = [1, 2]\ntrials = 9\nprofile = \"both\""));
         assert_eq!((more.fingerprint(), more.changes_since(&old)), (old.fingerprint(), Vec::new()));
     }
 }

@@ -36,7 +36,7 @@ pub use self::client::{ClientSpec, Stands, WIDE_AREA_NS};
 pub use self::contender::Contender;
 pub use self::prometheus::PrometheusSpec;
 pub use self::server::{ConfigFile, ServerSpec, is_variable_name};
-pub use self::sweep::{NO_LIMIT_NS, Prewarm, Reset, Sweep};
+pub use self::sweep::{NO_LIMIT_NS, Prewarm, Profiled, Reset, Sweep};
 pub use self::transactions::TransactionChoice;
 pub use self::tuning::{Tuning, no_setting};
 pub use self::windows::{Auto, FoundWindow, with_windows, with_windows_of};

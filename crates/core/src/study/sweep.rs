@@ -4,6 +4,7 @@ use crate::arrivals::Arrivals;
 use crate::load_model::{LoadModel, Phase, PhaseLoad};
 use crate::units::TEN_YEARS_NS;
 
+use super::Located;
 use super::windows::Auto;
 
 /// Which points are measured and how long.
@@ -38,6 +39,8 @@ pub struct Sweep {
     pub prewarm: Option<Prewarm>,
     /// Whether caches are made cold before each trial.
     pub cold: bool,
+    /// Whose processor time is profiled in the warm-up of each trial; `None` is of none.
+    pub profile: Option<Located<Profiled>>,
     /// Load threads; `None` is what the machine has.
     pub workers: Option<u32>,
     /// How often one transaction is tried before it is given up, at least 1.
@@ -67,6 +70,43 @@ impl Prewarm {
             Self::Tables => "tables",
             Self::Indexes => "indexes",
         }
+    }
+}
+
+/// Whose processor time is profiled in the warm-up of each trial.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Profiled {
+    /// perbuck's own.
+    Client,
+    /// That of the servers that perbuck starts.
+    Servers,
+    /// Both.
+    Both,
+}
+
+impl Profiled {
+    /// The words of a study.
+    pub const WORDS: [(&str, Self); 3] = [("client", Self::Client), ("servers", Self::Servers), ("both", Self::Both)];
+    /// A warm-up that is shorter has no room for a profile, in nanoseconds.
+    pub const SHORTEST_WARMUP_NS: u64 = 5_000_000_000;
+    /// A profile ends so long before the measured window opens, in nanoseconds.
+    pub const BEFORE_WINDOW_NS: u64 = 2_000_000_000;
+    /// The longest one, in nanoseconds.
+    const LONGEST_NS: u64 = 5_000_000_000;
+
+    /// Whether perbuck's own is.
+    pub fn has_client(self) -> bool {
+        self != Self::Servers
+    }
+
+    /// Whether that of the servers is.
+    pub fn has_servers(self) -> bool {
+        self != Self::Client
+    }
+
+    /// How long it takes in a warm-up of this length, in nanoseconds: half of it, at most 5 s; `None` where it has no room.
+    pub fn length_ns(warmup_ns: u64) -> Option<u64> {
+        (warmup_ns >= Self::SHORTEST_WARMUP_NS).then_some((warmup_ns / 2).min(Self::LONGEST_NS))
     }
 }
 
@@ -139,5 +179,17 @@ impl Reset {
     /// Whether the data are as they were loaded at the start of each block, and belong to it from then on.
     pub fn is_per_block(self) -> bool {
         matches!(self, Self::Restore | Self::PerBlock)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Profiled;
+
+    #[test]
+    fn a_profile_has_half_of_the_warm_up_and_ends_before_the_window() {
+        let of = |s: u64| Profiled::length_ns(s * 1_000_000_000).map(|ns| ns / 1_000_000);
+        assert_eq!([of(0), of(4), of(5), of(8), of(10), of(60)], [None, None, Some(2500), Some(4000), Some(5000), Some(5000)]);
+        assert!((5..=60).all(|s| of(s).unwrap() * 1_000_000 + Profiled::BEFORE_WINDOW_NS < s * 1_000_000_000));
     }
 }

@@ -281,7 +281,7 @@ impl Served<'_> {
             order.spec.share.of
         ));
         let mut nothing = Unobserved;
-        let mut sampler = Sampler::new(ServerClock::None, None, &mut nothing);
+        let mut sampler = Sampler::new(ServerClock::None, (None, None), &mut nothing);
         let (ear, done) = (
             Ear { channel: self.channel, order, clock_ahead_ns: self.options.clock_ahead_ns, stop: &stop, opens_ns: &opens_ns },
             AtomicBool::new(false),

@@ -44,7 +44,9 @@ impl Look<'_> {
 
     /// A server that perbuck would start.
     pub(super) fn private_server(&mut self, spec: &ServerSpec, stop: &StopToken) -> Result<Looked, LabError> {
-        let looked = servers::look(self.contender, spec, stop)?;
+        let asked = self.inputs.study.sweep.profile.as_ref().filter(|asked| asked.value.has_servers());
+        let profiled = asked.filter(|_| self.request.purpose == Purpose::Run).map(|asked| asked.line);
+        let looked = servers::look(self.contender, spec, profiled, stop)?;
         let observed = looked.observed();
         if let Some(text) = other_volume(&self.inputs.study, &self.contender.name, &observed) {
             self.found.notes.push(format!("{}: {text}", self.contender.name));

@@ -29,6 +29,7 @@ use crate::disk;
 use crate::doctor::{self, Seen};
 use crate::error::{ErrorKind, Failure, LabError};
 use crate::machine_sampler::MachineSampler;
+use crate::profile::Profiling;
 use crate::sampler::ServerSeen;
 use crate::tuning;
 
@@ -104,9 +105,11 @@ fn run(folder: Option<&str>) -> Result<(), LabError> {
                 tell(number, &Told::Loaded(disk::measure(&load, &gone).map_err(Failure::from)));
             }
             Ask::Put(settings) => tell(number, &Told::Put(doctor::put(&settings))),
+            Ask::CanProfile => tell(number, &Told::Profiles(perbuck_observe::try_out(false))),
             Ask::Serve(token) => return agent::serve(&token, number, &asks),
             // Of no server there is nothing to tell.
             Ask::Restart(_) | Ask::See | Ask::Watch | Ask::Watched | Ask::Doing | Ask::Pulse | Ask::Tune(_) | Ask::Untune => {}
+            Ask::Profile { .. } | Ask::Profiled => {}
         }
     }
     Ok(())
@@ -302,7 +305,7 @@ fn gone(charge: &Charge, asks: Receiver<Asked>, limit: Duration) -> io::Result<R
 /// Answers what needs nothing of the processes, and passes on the rest.
 fn answer((asks, limit): (&Receiver<Asked>, Duration), restart: &Sender<Restart>, doing: &dyn Fn() -> Told, folder: &Path) {
     let root = Path::new("/");
-    let mut watch = MachineSampler::new();
+    let (mut watch, mut profiling) = (MachineSampler::new(), None);
     // What cannot be read is no word of perbuck, and the end as well.
     while let Ok(Ok((number, ask))) = asks.recv_timeout(limit) {
         match ask {
@@ -312,7 +315,18 @@ fn answer((asks, limit): (&Receiver<Asked>, Duration), restart: &Sender<Restart>
             }
             Ask::Tune(tuning) => tell(number, &Told::Tuned(tuning::apply(&tuning, folder, root))),
             Ask::Untune => tell(number, &Told::Untuned(tuning::undo(folder, root))),
-            Ask::Watch => watch.open(),
+            Ask::Profile { length, opens_in } => {
+                let mut of_children = Profiling::of_children(std::process::id(), length);
+                of_children.start(opens_in);
+                profiling = Some(of_children);
+            }
+            Ask::Profiled => {
+                tell(number, &Told::Profiled(profiling.take().and_then(|all: Profiling| all.finish().server).map(Box::new)));
+            }
+            Ask::Watch => {
+                profiling.iter_mut().for_each(Profiling::open);
+                watch.open();
+            }
             Ask::Watched => {
                 watch.close();
                 tell(number, &Told::Watched(watch.record().map(Box::new)));
@@ -326,7 +340,14 @@ fn answer((asks, limit): (&Receiver<Asked>, Duration), restart: &Sender<Restart>
             // It comes each second.
             Ask::Pulse => watch.read(),
             // A guard makes one server.
-            Ask::Look(_) | Ask::Clean(_) | Ask::Start(_) | Ask::Serve(_) | Ask::Examine | Ask::Load(_) | Ask::Put(_) => return,
+            Ask::Look(_)
+            | Ask::Clean(_)
+            | Ask::Start(_)
+            | Ask::Serve(_)
+            | Ask::Examine
+            | Ask::Load(_)
+            | Ask::Put(_)
+            | Ask::CanProfile => return,
         }
     }
 }

@@ -4,8 +4,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
+use std::time::Duration;
 
-use perbuck_core::run_record::{Build, MachineSamples, TunedSetting};
+use perbuck_core::run_record::{Build, MachineSamples, Profile, TunedSetting};
 use perbuck_core::study::{ServerSpec, Tuning};
 use perbuck_database::secret::Secret;
 use perbuck_load::stop::StopToken;
@@ -61,6 +62,11 @@ impl Holder {
         *self.0.host() != Host::Here
     }
 
+    /// The process whose children are the server, on this machine.
+    pub(crate) fn local_pid(&self) -> Option<u32> {
+        (!self.is_remote()).then(|| self.0.pid())
+    }
+
     /// Its CPU time so far, and what limits did to it, where its machine tells it.
     pub(crate) fn seen(&self) -> Option<ServerSeen> {
         match self.0.host() {
@@ -93,6 +99,20 @@ impl Holder {
         match self.0.ask(&Ask::Untune) {
             Some(Told::Untuned(changed)) => changed,
             _ => Err(SILENT.to_owned()),
+        }
+    }
+
+    /// Has its processes profiled on their machine, where that is another one.
+    pub(crate) fn profile(&self, length: Duration, opens_in: Duration) {
+        // Where the line has ended, there is nothing to be read either.
+        let _ = self.0.send(&Ask::Profile { length, opens_in });
+    }
+
+    /// Their profile; where the guard does not answer, it says so.
+    pub(crate) fn profiled(&self) -> Profile {
+        match self.0.profiled() {
+            Some(profile) => *profile,
+            None => Profile::not_taken(SILENT),
         }
     }
 

@@ -12,7 +12,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 use std::{io, mem};
 
-use perbuck_core::run_record::MachineSamples;
+use perbuck_core::run_record::{MachineSamples, Profile};
 use perbuck_load::stop::StopToken;
 
 use super::folder::POLL;
@@ -26,6 +26,8 @@ use crate::sampler::ServerSeen;
 const HERE: Duration = Duration::from_secs(60);
 /// How long it may take to answer. To look at a machine it runs a program.
 const ANSWER: Duration = Duration::from_secs(30);
+/// How long it may take to name the symbols of a profile.
+const NAMES: Duration = Duration::from_secs(180);
 /// How long it may take to answer while a trial is measured.
 const SAMPLE: Duration = Duration::from_secs(1);
 /// How often a guard on another machine is told that perbuck is there.
@@ -215,6 +217,11 @@ impl Line {
             }
         }
         None
+    }
+
+    /// Where its server's processes spent their processor time; the symbols of programs are read for it.
+    pub(super) fn profiled(&self) -> Option<Box<Profile>> {
+        if let Told::Profiled(profile) = self.answer_within(&Ask::Profiled, NAMES)? { profile } else { None }
     }
 
     fn answer_within(&self, ask: &Ask, limit: Duration) -> Option<Told> {

@@ -33,6 +33,7 @@ use perbuck_deploy::local::{Kind, NAME};
 use perbuck_load::stop::StopToken;
 
 use crate::error::{ErrorKind, Failure, LabError};
+use crate::profile;
 use crate::progress::Progress;
 use crate::registry::Registry;
 use crate::stage::Stage;
@@ -210,15 +211,26 @@ fn show(cleaned: Vec<Result<String, String>>, host: &str, progress: &mut dyn Pro
 /// Looks at the machine of a contender's private server: at its programs, and at the version that they tell.
 ///
 /// # Errors
-/// A host that cannot be used, a program that is missing, and another version than the study wants.
-pub(crate) fn look(contender: &Contender, spec: &ServerSpec, stop: &StopToken) -> Result<Looked, LabError> {
+/// A host that cannot be used, or cannot profile where that line of the study asks for it; a program that is missing, and another version
+/// than the study wants.
+pub(crate) fn look(
+    contender: &Contender,
+    spec: &ServerSpec,
+    profiled: Option<usize>,
+    stop: &StopToken,
+) -> Result<Looked, LabError> {
     let (who, host) = (format!("contender `{}`", contender.name), host_of(spec)?);
     let order = instance::order(&who, spec, &host, (Vec::new(), 0));
     let looked = if host == Host::Here {
         guard::possible()?;
         order::look(&order)?
     } else {
-        looked(&Line::open(&who, &host, order.parent.as_deref(), stop)?, &order)?
+        let line = Line::open(&who, &host, order.parent.as_deref(), stop)?;
+        if let Some(at) = profiled {
+            let Some(Told::Profiles(possible)) = line.ask(&Ask::CanProfile) else { return Err(line.lost(&who)) };
+            possible.map_err(|why| profile::impossible(at, &format!("on the host of {who}"), &why))?;
+        }
+        looked(&line, &order)?
     };
     let version = kind_of(&who, spec)?.version(&looked.version);
     let tells = version.starts_with(|c: char| c.is_ascii_digit());

@@ -4,8 +4,9 @@
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::time::Duration;
 
-use perbuck_core::run_record::{Build, MachineFacts, MachineSamples, Observed, ServerMachine, TunedSetting};
+use perbuck_core::run_record::{Build, MachineFacts, MachineSamples, Observed, Profile, ServerMachine, TunedSetting};
 use perbuck_core::study::Tuning;
 use perbuck_deploy::local::Parts;
 use perbuck_observe::Room;
@@ -99,6 +100,17 @@ pub(super) enum Ask {
     Watch,
     /// What its machine did since; answered by [`Told::Watched`].
     Watched,
+    /// Whether its machine has `perf` for profiles; answered by [`Told::Profiles`].
+    CanProfile,
+    /// To profile its server's processes before a window; ended by [`Ask::Profiled`].
+    Profile {
+        /// For how long.
+        length: Duration,
+        /// When the window opens.
+        opens_in: Duration,
+    },
+    /// The profile; answered by [`Told::Profiled`].
+    Profiled,
     /// What its server is doing; answered by [`Told::Doing`].
     Doing,
     /// Nothing, but that perbuck is still there: a connection that is cut off closes nothing.
@@ -138,6 +150,10 @@ pub(super) enum Told {
     Tuned(Result<Vec<TunedSetting>, String>),
     /// The settings that another program had changed, or what could not be restored.
     Untuned(Result<Vec<String>, String>),
+    /// Whether profiles can be taken, or why not.
+    Profiles(Result<(), String>),
+    /// Where the server's processes spent their processor time.
+    Profiled(Option<Box<Profile>>),
     /// What its machine did.
     Watched(Option<Box<MachineSamples>>),
     /// What the processes of the server are doing, and the last words of the one that was started last.

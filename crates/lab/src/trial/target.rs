@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use perbuck_core::run_record::{Deployed, Distance, ServerMachine, TargetRecord, TunedSetting};
+use perbuck_core::run_record::{Deployed, Distance, Profile, ServerMachine, TargetRecord, TunedSetting};
 use perbuck_load::driver::{ServerWork, TargetFacts};
 
 use super::{Context, Task};
@@ -47,6 +47,7 @@ pub(super) struct ServerSide {
     throttled: Option<f64>,
     machines: Vec<ServerMachine>,
     tuned: Vec<TunedSetting>,
+    profile: Option<Profile>,
 }
 
 impl ServerSide {
@@ -55,7 +56,13 @@ impl ServerSide {
         let own = stage.server_machine.clone().map(|machine| ServerMachine { samples, ..machine });
         let watched = stage.prometheus.as_ref().zip(sampler.window).map(|(spec, window)| watched::in_window(spec, window));
         let machines = own.into_iter().chain(watched.into_iter().flatten()).collect();
-        Self { cpu_ns: sampler.server_ns, throttled: sampler.server_throttled, machines, tuned }
+        Self {
+            cpu_ns: sampler.server_ns,
+            throttled: sampler.server_throttled,
+            machines,
+            tuned,
+            profile: sampler.server_profile.take(),
+        }
     }
 }
 
@@ -74,6 +81,7 @@ pub(super) fn target_record(
         server_cpu_ns: side.cpu_ns,
         server_throttled: side.throttled,
         tuned: side.tuned,
+        profile: side.profile,
         machines: side.machines,
         page_memory_bytes: facts.page_memory_bytes,
         distance: before.distance,

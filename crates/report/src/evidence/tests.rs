@@ -62,7 +62,7 @@ fn pages_of_form_1_are_read() {
         (r.workload.data_size, r.workload.prewarm, r.workload.cold, r.target.page_memory_bytes) = (None, None, None, None);
         (r.target.work, r.target.build, r.imported) = (None, None, None);
         (r.target.distance, r.target.deployed, r.target.metrics, r.target.plans, r.host.facts) = (None, None, None, None, None);
-        r.target.server_throttled = None;
+        (r.target.server_throttled, r.target.profile, r.health.profile) = (None, None, None);
         r.target.machines.clear();
         r.target.tuned.clear();
         let samples = r.health.samples.as_mut().unwrap();

@@ -1,12 +1,16 @@
 //! Why contenders differ: parts that multiply to the ratio of their throughputs, and what bound each of them.
 
+mod profiles;
+
 use perbuck_core::compare::{ContenderResult, Decomposition, PointResult, WorkloadResult};
-use perbuck_core::units::thousands;
+use perbuck_core::units::{capitalised, thousands};
 
 use super::{Context, paragraph};
 use crate::document::{Block, Table};
 use crate::escape::clean;
 use crate::number::{fixed, list, or_absent, percent, significant_decimals};
+
+pub(super) use profiles::section as by_symbol;
 
 /// A factor this close to 1 is no reason.
 const SAME: f64 = 0.02;
@@ -89,12 +93,6 @@ fn three_digits(values: impl Iterator<Item = f64>) -> usize {
 
 fn counted(count: f64, decimals: usize) -> String {
     if decimals == 0 { thousands(count.round() as u64) } else { fixed(count, decimals) }
-}
-
-/// The head of a column from words within a sentence.
-fn capitalised(words: &str) -> String {
-    let mut letters = words.chars();
-    letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
 }
 
 fn times(factor: f64) -> String {

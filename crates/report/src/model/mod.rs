@@ -87,6 +87,7 @@ pub fn model(study: &Study, comparison: &Comparison, records: &[RunRecord]) -> R
     let performance = vec![
         ("Throughput", measured::throughput(&all)),
         ("Why", explained::section(&all)),
+        ("Processor time by symbol", explained::by_symbol(&all)),
         (latency.as_str(), latencies),
         ("Interference", interference::section(&all)),
         ("Times of each transaction", times::section(&all)),

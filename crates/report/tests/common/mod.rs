@@ -287,6 +287,7 @@ pub fn record(study: &Study, key: &TrialKey, position: u32) -> RunRecord {
             deployed: None,
             metrics: None,
             plans: None,
+            profile: None,
         },
         host: host(),
         measured: Measured {

@@ -4,6 +4,7 @@
 
 use super::sampled::{Mean, Sampled};
 use super::server::Metered;
+use super::stores;
 use super::{Bound, BoundBy, Explained};
 use crate::run_record::{Flag, RunRecord};
 use crate::units::total;
@@ -43,7 +44,10 @@ pub(super) fn bounds(trials: &[&RunRecord], of: &Explained) -> Vec<Bound> {
     }
     found.extend(stopped(trials));
     match Metered::of(trials) {
-        Some(metered) => found.extend(metered.bounds()),
+        Some(metered) => {
+            found.extend(metered.bounds());
+            found.extend(stores::unbalanced(&metered));
+        }
         None => found.extend(locks(trials)),
     }
     found.extend(flagged(trials));

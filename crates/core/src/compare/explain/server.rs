@@ -24,6 +24,8 @@ const SOURCES: [&str; 6] =
     ["mysql_global_status_", "mysql_perf_schema_", "pg_stat_database_", "pg_stat_io_", "pg_stat_wal_", "tidb_tikvclient_"];
 /// InnoDB counts the milliseconds for which row locks were waited for.
 const ROW_LOCK_MS: &str = "mysql_global_status_innodb_row_lock_time";
+/// As many stores as a record may tell of.
+const MOST_STORES: usize = 64;
 /// Sessions of PostgreSQL by what they wait for, as they were seen once a second.
 const ACTIVITY: &str = "pg_stat_activity_count";
 
@@ -42,7 +44,12 @@ impl<'r> Metered<'r> {
         (!all.is_empty() && all.iter().all(whole)).then_some(Self { all })
     }
 
-    /// The connections' time between the first reading and the last, in seconds.
+    /// The time between the first readings and the last, in seconds.
+    pub(super) fn seconds(&self) -> f64 {
+        self.all.iter().map(|(_, m)| seconds(m)).sum()
+    }
+
+    /// The same for each connection, added up.
     fn time(&self) -> f64 {
         self.all.iter().map(|(r, m)| seconds(m) * f64::from(r.load.connections)).sum()
     }
@@ -51,6 +58,18 @@ impl<'r> Metered<'r> {
     fn growth(&self, family: &str) -> f64 {
         let grown = self.all.iter().flat_map(|(_, m)| &m.growth);
         grown.filter(|(name, _)| name.split('{').next() == Some(family)).fold(0.0, |sum, (_, value)| sum + value)
+    }
+
+    /// The growth of a counter, or the mean of something else, in each trial that tells it, with its seconds.
+    pub(super) fn each_of(&self, name: &str) -> impl Iterator<Item = (f64, f64)> {
+        self.all.iter().filter_map(move |(_, m)| Some((*m.growth.get(name).or_else(|| m.means.get(name))?, seconds(m))))
+    }
+
+    /// How many stores of a cluster are told of.
+    pub(super) fn stores(&self) -> usize {
+        let names = self.all.iter().flat_map(|(_, m)| m.growth.keys().chain(m.means.keys()));
+        let number = |name: &String| name.strip_prefix("store_")?.split("{store=\"").nth(1)?.strip_suffix("\"}")?.parse().ok();
+        names.filter_map(number).filter(|number| *number <= MOST_STORES).max().unwrap_or_default()
     }
 
     /// For how long connections were seen in such a state, in seconds.

@@ -1,9 +1,10 @@
 //! Where processor time went, and what bound a point, of trials whose machine is written down.
 
-use super::super::explain::{Bound, BoundBy, Explained, explained};
+use super::super::explain::{Bound, BoundBy, Explained, ProfileOf, SymbolDifference, explained};
 use super::*;
 use crate::run_record::{
-    AgentRecord, Interval as Second, MachineSamples, Percents, ProcessorTime, Series, ServerMachine, ServerMetrics, Values,
+    AgentRecord, Interval as Second, MachineSamples, Percents, ProcessorTime, Profile, Series, ServerMachine, ServerMetrics,
+    SymbolSamples, Values,
 };
 
 /// Two steps, of one second and of two.
@@ -223,4 +224,82 @@ fn the_servers_own_metrics_say_what_was_waited_for_and_what_each_unit_took() {
     early.measured.window_ns = 21_000_000_000;
     let early = explained(&[&early], &TPS).unwrap();
     assert!(early.bounds.is_empty() && early.each.is_empty(), "{early:?}");
+}
+
+/// A trial of 3 s on three stores that told this, in their order.
+fn stored(cpu_s: [f64; 3], requests: [f64; 3], leaders: [f64; 3]) -> RunRecord {
+    let named = |family: &str, values: [f64; 3]| -> Vec<(String, f64)> {
+        // Zeros are left out of a record.
+        let all = values.into_iter().enumerate().filter(|(_, value)| *value > 0.0);
+        all.map(|(i, value)| (format!("{family}{{store=\"{}\"}}", i + 1), value)).collect()
+    };
+    let growth = [named("store_cpu_seconds_total", cpu_s), named("store_requests_total", requests)].concat();
+    let mut r = metered(&[], &[], 20_000);
+    let metrics = r.target.metrics.as_mut().unwrap();
+    (metrics.growth, metrics.means) = (growth.into_iter().collect(), named("store_leaders", leaders).into_iter().collect());
+    r
+}
+
+#[test]
+fn a_store_that_has_most_of_the_work_is_named_with_what_it_has() {
+    let told = |cpu_s, requests, leaders| {
+        let trial = stored(cpu_s, requests, leaders);
+        let found = explained(&[&trial, &trial], &TPS).unwrap().bounds;
+        found.into_iter().map(|bound| (bound.by, bound.text)).collect::<Vec<_>>()
+    };
+    let text = "one store of 3 has most of the work: store 2 has 3.00 of the stores' 4.00 processors (each other one 0.50), 80 % of \
+                their requests, 120 of 150 leaders";
+    let heavy = told([2.0, 9.0, 1.0], [500.0, 4000.0, 500.0], [20.0, 120.0, 10.0]);
+    assert_eq!(heavy, [(BoundBy::Unbalanced, text.to_owned())]);
+    // Leaders alone are no limit where each store has as much to do, nor is one store of which the others have half.
+    assert_eq!(told([4.0, 4.0, 4.0], [900.0, 900.0, 900.0], [0.0, 150.0, 0.0]), []);
+    assert_eq!(told([3.0, 5.0, 3.0], [900.0, 1500.0, 900.0], [50.0, 50.0, 50.0]), []);
+    // Nearly idle, one of them has a background job.
+    assert_eq!(told([0.0, 1.0, 0.0], [9.0, 30.0, 9.0], [50.0, 50.0, 50.0]), []);
+    let untold = told([0.0; 3], [100.0, 900.0, 0.0], [5.0, 45.0, 0.0]);
+    let text = "one store of 2 has most of the work: store 2 has 90 % of their requests, 45 of 50 leaders";
+    assert_eq!(untold, [(BoundBy::Unbalanced, text.to_owned())]);
+}
+
+/// A trial whose profile of the server has these symbols, by their samples.
+fn profiled(server_ms: u64, symbols: &[(&str, u64)]) -> RunRecord {
+    let symbols = symbols.iter().map(|(symbol, samples)| SymbolSamples {
+        symbol: (*symbol).to_owned(),
+        object: "mariadbd".to_owned(),
+        samples: *samples,
+    });
+    let mut r = seen("x86", 1, 1000, server_ms, None);
+    r.target.observed = vec![crate::run_record::Observed { vcpus: Some(2), ..Default::default() }];
+    r.target.profile = Some(Profile { samples: 1000, symbols: symbols.collect(), ..Profile::default() });
+    r
+}
+
+#[test]
+fn a_profile_says_in_which_symbols_a_contender_needs_more_time_for_each_unit() {
+    let base =
+        [profiled(1000, &[("parse", 500), ("read", 300)]), profiled(1000, &[("parse", 300), ("read", 500), ("lock", 100)])];
+    let own = [profiled(2000, &[("parse", 100), ("read", 800)])];
+    let of = |trials: &[RunRecord]| explained(&trials.iter().collect::<Vec<_>>(), &TPS).unwrap();
+    let (base, own) = (of(&base), of(&own));
+    let profile = base.profile(ProfileOf::Server).unwrap();
+    let shares: Vec<(&str, f64)> = profile.symbols.iter().map(|s| (&*s.symbol, s.share)).collect();
+    assert_eq!((shares, profile.samples), (vec![("parse", 0.4), ("read", 0.4), ("lock", 0.05)], 2000));
+    // 1 ms for each transaction against 2 ms: the share of the samples, times that.
+    let found = own.profile_differences(&base, ProfileOf::Server);
+    let more: Vec<(&str, i64)> = found.iter().map(|d| (d.symbol, d.more_ns().round() as i64)).collect();
+    assert_eq!(more, [("read", 1_200_000), ("parse", -200_000), ("lock", -50_000)]);
+    // Of 1,000 samples a share of 80 % may be off by 2.5 points, and the time of each is 2 ms.
+    assert!((found[0].noise_ns - 55_136.0).abs() < 1.0 && found.iter().all(SymbolDifference::is_shown), "{found:?}");
+    assert_eq!(own.profile_differences(&base, ProfileOf::Client), []);
+    // Shares of the time without the kernel are no shares of the time for each unit.
+    let mut user = profiled(1000, &[("parse", 600)]);
+    user.target.profile.as_mut().unwrap().user_only = true;
+    let user = of(&[user]);
+    assert_eq!(
+        (user.profile(ProfileOf::Server).unwrap().symbols[0].each_ns, own.profile_differences(&user, ProfileOf::Server)),
+        (None, vec![])
+    );
+    let mut failed = profiled(1000, &[]);
+    failed.target.profile = Some(Profile::not_taken("perf says: no"));
+    assert_eq!(of(&[failed]).profiles, []);
 }

@@ -4,8 +4,20 @@ use crate::study::{Contender, Sweep};
 use crate::toml_reader::{Located, Section};
 
 /// Keys of a sweep that say how trials are measured.
-const MEASURING: [&str; 11] =
-    ["rate", "arrivals", "phases", "warmup", "duration", "pilot", "trials", "deployments", "cooldown", "workers", "events"];
+const MEASURING: [&str; 12] = [
+    "rate",
+    "arrivals",
+    "phases",
+    "warmup",
+    "duration",
+    "pilot",
+    "trials",
+    "deployments",
+    "cooldown",
+    "profile",
+    "workers",
+    "events",
+];
 
 /// Reports what its sweep must not say, and leaves its points to the logs where the file names none.
 pub(super) fn check(root: &Section<'_>, given: bool, sweep: &mut Sweep) {

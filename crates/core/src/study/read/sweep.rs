@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 use crate::arrivals::Arrivals;
 use crate::load_model::{HIGHEST_PER_S, Phase, PhaseLoad};
 use crate::study::windows::{Auto, Length, read_length};
-use crate::study::{NO_LIMIT_NS, Prewarm, Sweep, WorkloadSpec};
+use crate::study::{Located, NO_LIMIT_NS, Prewarm, Profiled, Sweep, WorkloadSpec};
 use crate::toml_reader::Section;
 use crate::windows::SHORTEST_PILOT_S;
 
@@ -28,6 +28,7 @@ impl Default for Sweep {
             cooldown_ns: 0,
             prewarm: None,
             cold: false,
+            profile: None,
             workers: None,
             max_attempts: 10,
             events: None,
@@ -67,6 +68,7 @@ pub(super) fn read_sweep(s: &Section<'_>) -> Option<Sweep> {
     sweep.cooldown_ns = s.duration_ns("cooldown").map_or(0, |ns| ns.value);
     sweep.prewarm = read_prewarm(s);
     sweep.cold = read_caches(s).unwrap_or(sweep.cold);
+    sweep.profile = word(s, "profile", &Profiled::WORDS).map(|value| Located { value, line: s.line_of("profile") });
     sweep.workers = s.count("workers", 1..=4096);
     sweep.max_attempts = s.count("max_attempts", 1..=1000).unwrap_or(sweep.max_attempts);
     sweep.phases = phases?;
