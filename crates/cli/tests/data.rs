@@ -306,10 +306,7 @@ fn postgres_starts_on_data_of_a_folder() {
 #[test]
 fn mysql_starts_on_data_of_a_folder() {
     let desk = Desk::new();
-    let (program, share) = (server("PERBUCK_TEST_MYSQL9_PROGRAM"), server("PERBUCK_TEST_MYSQL9_SHARE"));
-    let more = format!(
-        ", program = \"{program}\", config = {{ lc_messages_dir = \"{share}\", character_sets_dir = \"{share}/charsets\" }}"
-    );
+    let more = format!(", program = \"{}\"", server("PERBUCK_TEST_MYSQL9_PROGRAM"));
     moves(&desk, "kept", &on_server(&desk, "mysql", &more));
 }
 

@@ -5,13 +5,14 @@
 
 mod archive;
 mod file;
+mod kept;
 mod manifest;
 mod pack;
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::net::Ipv4Addr;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Instant;
 
 use perbuck_core::study::Contender;
@@ -30,16 +31,14 @@ use crate::rest;
 use crate::servers::{self, Servers, WhileStopped, random_word};
 use crate::stage::{self, AskPassword, LOAD_SESSIONS, Stage};
 
-use archive::{Archive, write_whole};
+use archive::Archive;
+pub(crate) use kept::kept;
 use manifest::{Database, ID_LENGTH, Loaded, Wanted};
 pub use manifest::{Entry, Manifest, Part};
 use pack::Source;
 
-/// The folder beside results that holds the data that private servers start on, by study.
-const KEPT: &str = ".data";
 /// Bytes of a manifest at most: some hundred thousand files.
 const MANIFEST_MAX: u64 = 64 << 20;
-const AGAIN: &str = "restore those of this study, or remove them: perbuck data drop";
 
 /// What is to be saved or restored, and where.
 #[derive(Debug, Clone, Copy)]
@@ -215,60 +214,15 @@ pub fn restore(inputs: &Inputs, request: Request<'_>, progress: &mut dyn Progres
         let mut shown = |done, of| progress.advancing(&moved(&who, "restoring", done, of), share(done, of, began));
         let unpack = &mut |into: &Path| pack::restore(&manifest, &archive, into, stop, &mut shown);
         let to = if own.is_empty() {
-            keep(&manifest, &kept_folder(request.results, &only.study.name), unpack)?
+            kept::keep(&manifest, &kept::folder(request.results, &only.study.name), unpack)?
         } else {
             let _leases = Leases::take(&only.study, &own, stop, &mut crate::progress::Quiet)?;
             file::replace(&own, unpack)?
         };
-        let (all, seconds, again) = (megabytes(manifest.bytes()), began.elapsed().as_secs_f64(), repeated(&archive));
-        progress.line(&format!("{who}: restored {all} to {} in {seconds:.1} s{again}", to.display()));
+        let (all, seconds, repeats) = (megabytes(manifest.bytes()), began.elapsed().as_secs_f64(), repeated(&archive));
+        progress.line(&format!("{who}: restored {all} to {} in {seconds:.1} s{repeats}", to.display()));
     }
     Ok(())
-}
-
-/// Puts data where a private server finds them; the old ones go after that.
-fn keep(manifest: &Manifest, root: &Path, unpack: &mut dyn FnMut(&Path) -> Result<(), LabError>) -> Result<PathBuf, LabError> {
-    let own = root.join(&manifest.contender);
-    // An attempt that was cut off, or the same data: their manifest goes first, since they are no longer whole.
-    let (into, listed) = (root.join(manifest.folder()), root.join(manifest_name(&manifest.contender)));
-    if into.exists() {
-        crate::folder::remove(&listed).map_err(LabError::of_file("remove", &listed))?;
-        fs::remove_dir_all(&into).map_err(LabError::of_file("remove", &into))?;
-    }
-    if let Err(error) = unpack(&into) {
-        let _ = fs::remove_dir_all(&into);
-        return Err(error);
-    }
-    // The files lie there as they are.
-    let kept = Manifest { parts: Vec::new(), ..manifest.clone() };
-    let text = kept.text().map_err(|why| LabError::failed(format!("cannot write the manifest: {why}"), ""))?;
-    write_whole(&listed, &text).map_err(LabError::of_file("write", &listed))?;
-    let others = fs::read_dir(&own).map_err(LabError::of_file("read", &own))?.flatten().map(|entry| entry.path());
-    others
-        .filter(|path| *path != into)
-        .try_for_each(|path| fs::remove_dir_all(&path).map_err(LabError::of_file("remove", &path)))?;
-    Ok(into)
-}
-
-/// The folder of the prepared data that a private server is to start on, and when they were saved; `None` where there are none.
-pub(crate) fn kept(
-    inputs: &Inputs,
-    contender: &Contender,
-    results: &Path,
-    stop: &StopToken,
-) -> Result<Option<(PathBuf, String)>, LabError> {
-    let root = kept_folder(results, &inputs.study.name);
-    let name = contender.control_of.as_ref().unwrap_or(&contender.name);
-    let Some(manifest) = manifest_in(&Archive::Folder(root.clone()), name)? else { return Ok(None) };
-    let stages = of_server(inputs, contender, stop)?;
-    let wanted = wanted(inputs, contender, &stages, stop)?;
-    if let Some(how) = manifest.differs(&wanted) {
-        let message = format!("contender `{name}`: the prepared data in {} are others: {how}", root.display());
-        return Err(LabError::refused(message, format!("{AGAIN} {}", root.display())));
-    }
-    let folder = root.join(manifest.folder());
-    let folder = folder.canonicalize().map_err(LabError::of_file("read the prepared data in", &folder))?;
-    Ok(Some((folder, manifest.saved)))
 }
 
 /// Lists what an archive holds, and the names of parts that belong to none of it.
@@ -393,10 +347,6 @@ fn remove(archive: &Archive, of: &str, but: &str) -> Result<(), LabError> {
     let kept = format!("{but}/");
     let names = archive.names(&format!("{of}/"))?.into_iter().map(|(name, _)| name);
     names.filter(|name| manifest::is_part(name) && !name.starts_with(&kept)).try_for_each(|name| archive.remove(&name))
-}
-
-fn kept_folder(results: &Path, study: &str) -> PathBuf {
-    results.join(KEPT).join(study)
 }
 
 fn moved(who: &str, doing: &str, done: u64, of: u64) -> String {

@@ -1,7 +1,7 @@
 //! Objects in a bucket that speaks S3: they are put, read, listed and removed by blocking calls.
 //!
-//! It knows what perbuck needs and no more. Each object is sent by one request, and is there whole or not at all, so there are no uploads of
-//! several parts that could be left behind. Every wait has a limit, and a request that a server could not answer is repeated a few times.
+//! It knows what perbuck needs and no more. Each object is sent by one request, and is there whole or not at all, so no upload of several parts
+//! is ever left unfinished. Every wait has a limit, and a request that a server could not answer is repeated a few times.
 
 mod answer;
 mod settings;

@@ -103,7 +103,7 @@ pub(super) fn mariadb_on_kept_data(wanted: &Wanted<'_>, programs: &[PathBuf], pa
 
 pub(super) fn mysql_on_kept_data(wanted: &Wanted<'_>, programs: &[PathBuf], password: &str) -> Option<Vec<Step>> {
     let mut arguments = common(wanted);
-    // Nobody reaches it until it ends, by the last of its first statements.
+    // No client reaches it until it ends, by the last of its first statements.
     arguments.push(option("socket", wanted.folder.join("socket")));
     arguments.extend(["--init-file=/dev/stdin", "--skip-networking", "--mysqlx=OFF", NO_FILES].map(OsString::from));
     Some(vec![Step::run(programs.first()?, arguments, format!("{}SHUTDOWN;\n", new_password(password)))])
