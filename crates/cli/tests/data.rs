@@ -273,6 +273,8 @@ fn moves(desk: &Desk, archive: &str, study: &str) {
     let files = entries.iter().filter(|entry| entry["sha256"].is_string());
     let differ = files.clone().filter(|entry| sum(&folder.join(entry["path"].as_str().unwrap())) != entry["sha256"]).count();
     assert!(files.count() > 20 && differ == 0);
+    let itself = desk.perbuck(&["data", "restore", "s.toml", "results/.data/s"]);
+    assert!(itself.code == Some(2) && itself.err.contains("and no parts"), "{itself:#?}");
     let ran = desk.good(&["run", "s.toml"]);
     assert!(ran.err.contains("starting on the prepared data of ") && !ran.err.contains("loaded"), "{ran:#?}");
     assert!(ran.err.contains("after the last trial 11 of 12 conditions hold, 1 does not apply"), "{ran:#?}");

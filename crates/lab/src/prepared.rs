@@ -95,7 +95,6 @@ fn movable(inputs: &Inputs, progress: &mut dyn Progress) -> Result<Vec<String>, 
 pub fn save(inputs: &Inputs, request: Request<'_>, progress: &mut dyn Progress, stop: &StopToken) -> Result<(), LabError> {
     let archive = Archive::at(request.archive)?;
     let names = movable(inputs, progress)?;
-    let new_id = || random_word(ID_LENGTH).map_err(LabError::of_file("read random numbers from", Path::new("/dev/urandom")));
     // What is wrong with it is found before a long load.
     let probe = format!("{}/{}/000000", names[0], new_id()?);
     archive.put(&probe, b"perbuck looks whether it may write here\n").and_then(|()| archive.remove(&probe))?;
@@ -316,6 +315,11 @@ fn file_stages(inputs: &Inputs, request: Request<'_>, stop: &StopToken) -> Resul
         return Ok(Vec::new());
     }
     stage::build(inputs, &Servers::default(), &stage::passwords(inputs, request.ask_password)?, stop)
+}
+
+/// A name for a folder of data.
+fn new_id() -> Result<String, LabError> {
+    random_word(ID_LENGTH).map_err(LabError::of_file("read random numbers from", Path::new("/dev/urandom")))
 }
 
 fn manifest_name(contender: &str) -> String {

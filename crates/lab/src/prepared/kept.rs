@@ -8,9 +8,8 @@ use perbuck_load::stop::StopToken;
 
 use super::archive::{Archive, write_whole};
 use super::manifest::Manifest;
-use super::{manifest_in, manifest_name, of_server, wanted};
+use super::{manifest_in, manifest_name, new_id, of_server, wanted};
 use crate::error::LabError;
-use crate::folder::remove;
 use crate::inputs::Inputs;
 
 /// The folder of all studies that holds them.
@@ -29,18 +28,13 @@ pub(super) fn keep(
     unpack: &mut dyn FnMut(&Path) -> Result<(), LabError>,
 ) -> Result<PathBuf, LabError> {
     let own = root.join(&manifest.contender);
-    // An attempt that was cut off, or the same data: their manifest goes first, since they are no longer whole.
-    let (into, listed) = (root.join(manifest.folder()), root.join(manifest_name(&manifest.contender)));
-    if into.exists() {
-        remove(&listed).map_err(LabError::of_file("remove", &listed))?;
-        fs::remove_dir_all(&into).map_err(LabError::of_file("remove", &into))?;
-    }
+    // A folder of its own, also where the same data are there: those stay until these are whole.
+    let kept = Manifest { parts: Vec::new(), id: new_id()?, ..manifest.clone() };
+    let (into, listed) = (root.join(kept.folder()), root.join(manifest_name(&manifest.contender)));
     if let Err(error) = unpack(&into) {
         let _ = fs::remove_dir_all(&into);
         return Err(error);
     }
-    // The files lie there as they are.
-    let kept = Manifest { parts: Vec::new(), ..manifest.clone() };
     let text = kept.text().map_err(|why| LabError::failed(format!("cannot write the manifest: {why}"), ""))?;
     write_whole(&listed, &text).map_err(LabError::of_file("write", &listed))?;
     let others = fs::read_dir(&own).map_err(LabError::of_file("read", &own))?.flatten().map(|entry| entry.path());

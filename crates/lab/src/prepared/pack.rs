@@ -113,6 +113,11 @@ pub(super) fn restore(
     stop: &StopToken,
     shown: Shown<'_>,
 ) -> Result<(), LabError> {
+    let (folder, bytes, pieces) = (manifest.folder(), manifest.bytes(), pieces(manifest.entries.iter()));
+    if pieces.len() != manifest.parts.len() {
+        let message = format!("{folder} holds files as a server starts on them, and no parts");
+        return Err(LabError::usage(message, "name the archive from which they were restored"));
+    }
     let made = |path: &Path| DirBuilder::new().recursive(true).mode(0o700).create(path);
     made(into).map_err(LabError::of_file("make the folder", into))?;
     for entry in &manifest.entries {
@@ -125,7 +130,6 @@ pub(super) fn restore(
         };
         done.map_err(LabError::of_file("make", &path))?;
     }
-    let (folder, bytes, pieces) = (manifest.folder(), manifest.bytes(), pieces(manifest.entries.iter()));
     side_by_side(pieces.len(), stop, &mut |done| shown((done as u64 * PART).min(bytes), bytes), &|number| {
         let name = part_name(&folder, number);
         let plain = part(archive, &name, &manifest.parts[number])?;
