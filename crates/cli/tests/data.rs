@@ -122,7 +122,7 @@ fn data_that_were_made_otherwise_or_are_damaged_are_refused_and_the_old_ones_sta
     // A save that was cut off has no manifest.
     fs::remove_file(desk.path("kept/off.json")).unwrap();
     refused(&study, 5, "the save of contender `off` in kept did not end: its data have no manifest");
-    assert!(desk.good(&["data", "list", "kept"]).out.contains("1 parts of saves that did not end"));
+    assert!(desk.good(&["data", "list", "kept"]).out.contains("parts of saves that did not end: 1"));
     desk.write("kept/off.json", &manifest.replace("\"parts\"", "\"pants\""));
     refused(&study, 5, "off.json is no manifest of prepared data");
     // Of a file that is another one than its manifest says, and of a part.

@@ -179,9 +179,10 @@ fn put(
     let text = manifest.text().map_err(|why| LabError::failed(format!("{who}: cannot write the manifest: {why}"), ""))?;
     archive.put(&manifest_name(&who), &text)?;
     remove(archive, &who, &folder)?;
-    let (all, stored, parts) = (megabytes(manifest.bytes()), megabytes(manifest.stored()), manifest.parts.len());
+    let (all, stored) = (megabytes(manifest.bytes()), megabytes(manifest.stored()));
+    let parts = if manifest.parts.len() == 1 { "1 part".to_owned() } else { format!("{} parts", manifest.parts.len()) };
     let seconds = began.elapsed().as_secs_f64();
-    progress.line(&format!("{who}: saved {all} as {stored} in {parts} parts in {seconds:.1} s{}", repeated(archive)));
+    progress.line(&format!("{who}: saved {all} as {stored} in {parts} in {seconds:.1} s{}", repeated(archive)));
     Ok(())
 }
 

@@ -46,7 +46,9 @@ fn list(arguments: &ListArguments) -> Result<(), LabError> {
             if rows.is_empty() { format!("{} holds no data\n", arguments.archive) } else { text::table(HEADS, &rows, screen()) };
         let unfinished = match left.len() {
             0 => String::new(),
-            count => format!("\n{count} parts of saves that did not end; perbuck data drop {} removes them\n", arguments.archive),
+            count => {
+                format!("\nparts of saves that did not end: {count}; perbuck data drop {} removes them\n", arguments.archive)
+            }
         };
         table + &unfinished
     })
