@@ -264,6 +264,8 @@ pub fn drop_from(archive: &str, contenders: &[String]) -> Result<Vec<String>, La
             let folder = root.join(manifest.folder());
             if folder.exists() {
                 fs::remove_dir_all(&folder).map_err(LabError::of_file("remove", &folder))?;
+                // It stays where another one is in it.
+                let _ = fs::remove_dir(root.join(&manifest.contender));
             }
         }
         gone.push(manifest.contender.clone());
@@ -283,7 +285,9 @@ fn wanted(inputs: &Inputs, contender: &Contender, stages: &[Stage], stop: &StopT
         }
         None => {
             let facts = stages[0].server.host_facts(0).map_err(|e| LabError::target(&contender.name, &e))?;
-            Database { kind: stages[0].driver.to_owned(), version: facts.version }
+            // It begins with the name of the product.
+            let version = facts.version.split_once(' ').map_or(facts.version.as_str(), |(_, version)| version);
+            Database { kind: stages[0].driver.to_owned(), version: version.to_owned() }
         }
     };
     let mut workloads: Vec<Loaded> = Vec::new();

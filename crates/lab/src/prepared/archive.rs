@@ -142,7 +142,8 @@ fn failed(doing: &str, name: &str, problem: Problem) -> LabError {
         Problem::Unreached(_) => "check AWS_ENDPOINT_URL and the network; the same command again is safe",
         Problem::Other(_) => "",
     };
-    LabError::new(ErrorKind::Target, format!("cannot {doing} {name}: {}", problem.text()).replace("  ", " "), help)
+    let what = if name.is_empty() { "the archive" } else { name };
+    LabError::new(ErrorKind::Target, format!("cannot {doing} {what}: {}", problem.text()), help)
 }
 
 #[cfg(test)]
