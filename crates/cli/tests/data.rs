@@ -187,7 +187,8 @@ fn a_bucket_keeps_data_and_checks_who_asks() {
         ended
     };
     let wrong = refused(("AWS_SECRET_ACCESS_KEY", "another"), "s3://prepared/team/one", "SignatureDoesNotMatch");
-    let unknown = refused(("AWS_ACCESS_KEY_ID", "nobody"), "s3://prepared/team/one", "InvalidAccessKeyId");
+    let unknown =
+        refused(("AWS_ACCESS_KEY_ID", "nobody"), "s3://prepared/team/one", "No user exists with the provided access key ID");
     refused(("AWS_REGION", "us-east-1"), "s3://nothing/x", "there is no bucket `nothing` at 127.0.0.1:");
     refused(("AWS_ENDPOINT_URL", "http://127.0.0.1:1"), "s3://prepared/x", "127.0.0.1:1 did not answer in 5 attempts");
     // Keys in a file do the same.

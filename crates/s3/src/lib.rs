@@ -116,7 +116,7 @@ impl Bucket {
     /// Likewise, and one that is longer.
     pub fn get(&self, key: &str, bytes_max: u64) -> Result<Option<Vec<u8>>, Problem> {
         let answer = self.sent("GET", key, &[], &[])?;
-        if answer.status == 404 && answer.code() != "NoSuchBucket" {
+        if answer.says_missing() {
             return Ok(None);
         }
         let body = self.done(answer)?;
@@ -132,7 +132,7 @@ impl Bucket {
     /// What the server answers, or that it does not.
     pub fn delete(&self, key: &str) -> Result<(), Problem> {
         let answer = self.sent("DELETE", key, &[], &[])?;
-        if answer.status == 404 && answer.code() != "NoSuchBucket" {
+        if answer.says_missing() {
             return Ok(());
         }
         self.done(answer).map(drop)
@@ -208,7 +208,7 @@ impl Bucket {
         let text = format!("{at} answers {} {code}{said}", answer.status).replace("  ", " ");
         let moved = answer.region.as_ref().filter(|region| **region != self.region);
         Err(match (answer.status, code.as_str()) {
-            (404, _) => Problem::Bucket(format!("there is no bucket `{name}` at {at}")),
+            (404, "NoSuchBucket") => Problem::Bucket(format!("there is no bucket `{name}` at {at}")),
             (301 | 307 | 400 | 403, _) if moved.is_some() => {
                 let (asked, region) = (&self.region, moved.map_or("", String::as_str));
                 Problem::Bucket(format!("bucket `{name}` is of region {region}, and was asked for in {asked}"))
@@ -239,6 +239,11 @@ impl Answer {
     /// Whether the same request can have another answer a moment later.
     fn is_busy(&self) -> bool {
         matches!(self.status, 429 | 500 | 502 | 503 | 504) || self.status == 400 && self.code() == "RequestTimeout"
+    }
+
+    /// Whether it says that there is no such object. There are other answers 404: of the bucket, and of the key that signs.
+    fn says_missing(&self) -> bool {
+        self.status == 404 && matches!(self.code().as_str(), "NoSuchKey" | "")
     }
 
     /// The word of an error.
