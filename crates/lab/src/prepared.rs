@@ -17,7 +17,7 @@ use std::time::Instant;
 
 use perbuck_core::study::Contender;
 use perbuck_database::secret::Secret;
-use perbuck_deploy::local::Kind;
+use perbuck_deploy::local::{KINDS, Kind};
 use perbuck_load::stop::StopToken;
 
 use crate::data::{DataState, FRESH};
@@ -80,8 +80,9 @@ fn movable(inputs: &Inputs, progress: &mut dyn Progress) -> Result<Vec<String>, 
         }
     }
     if names.is_empty() {
+        let kinds: Vec<&str> = KINDS.iter().filter(|(_, kind)| kind.data_can_move()).map(|(name, _)| *name).collect();
         let help =
-            "this is for private servers of MariaDB, MySQL and PostgreSQL on this machine, and for files of SQLite and DuckDB";
+            format!("this is for private servers on this machine ({}), and for databases that are files", kinds.join(", "));
         return Err(LabError::usage(reasons.join("\n"), help));
     }
     reasons.iter().for_each(|reason| progress.line(reason));

@@ -224,7 +224,7 @@ mod tests {
     }
 
     fn wanted(version: &str, loaded: Loaded) -> Wanted {
-        Wanted { database: Database { kind: "sqlite".to_owned(), version: version.to_owned() }, workloads: vec![loaded] }
+        Wanted { database: Database { kind: "x".to_owned(), version: version.to_owned() }, workloads: vec![loaded] }
     }
 
     fn made() -> Manifest {
