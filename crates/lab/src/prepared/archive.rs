@@ -58,7 +58,7 @@ impl Archive {
                 let path = root.join(name);
                 write_whole(&path, bytes).map_err(LabError::of_file("write", &path))
             }
-            Self::Bucket(bucket, prefix) => bucket.put(&format!("{prefix}{name}"), bytes).map_err(|p| failed("put", name, p)),
+            Self::Bucket(bucket, prefix) => bucket.put(&format!("{prefix}{name}"), bytes).map_err(|p| failed("put", name, &p)),
         }
     }
 
@@ -78,7 +78,7 @@ impl Archive {
                 }
             }
             Self::Bucket(bucket, prefix) => {
-                bucket.get(&format!("{prefix}{name}"), bytes_max).map_err(|p| failed("read", name, p))
+                bucket.get(&format!("{prefix}{name}"), bytes_max).map_err(|p| failed("read", name, &p))
             }
         }
     }
@@ -94,7 +94,7 @@ impl Archive {
                 Ok(all.iter().filter_map(|path| name(path)).filter(|(name, _)| name.starts_with(start)).collect())
             }
             Self::Bucket(bucket, prefix) => {
-                let listed = bucket.list(&format!("{prefix}{start}")).map_err(|p| failed("list", start, p))?;
+                let listed = bucket.list(&format!("{prefix}{start}")).map_err(|p| failed("list", start, &p))?;
                 let own = |key: &str| key.strip_prefix(prefix.as_str()).map(str::to_owned);
                 Ok(listed.into_iter().filter_map(|object| Some((own(&object.key)?, object.bytes))).collect())
             }
@@ -111,7 +111,7 @@ impl Archive {
                 above.take_while(|above| fs::remove_dir(root.join(above)).is_ok()).for_each(drop);
                 Ok(())
             }
-            Self::Bucket(bucket, prefix) => bucket.delete(&format!("{prefix}{name}")).map_err(|p| failed("remove", name, p)),
+            Self::Bucket(bucket, prefix) => bucket.delete(&format!("{prefix}{name}")).map_err(|p| failed("remove", name, &p)),
         }
     }
 
@@ -133,7 +133,7 @@ pub(super) fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
-fn failed(doing: &str, name: &str, problem: Problem) -> LabError {
+fn failed(doing: &str, name: &str, problem: &Problem) -> LabError {
     let help = match problem {
         Problem::Denied(_) => {
             "check AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, and that they may list, read, write and delete there"

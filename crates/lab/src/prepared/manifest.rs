@@ -256,8 +256,8 @@ mod tests {
             Manifest::read("a", &manifest.text().unwrap())
         };
         assert_eq!(read(|_| {}), Ok(made()));
-        for change in [
-            |m: &mut Manifest| m.entries[0].path = "../t".to_owned(),
+        let changes: [fn(&mut Manifest); 8] = [
+            |m| m.entries[0].path = "../t".to_owned(),
             |m| m.entries[0].path = "/t".to_owned(),
             |m| m.entries[0].path = String::new(),
             |m| m.id = "../../../../".to_owned(),
@@ -265,7 +265,8 @@ mod tests {
             |m| m.format = 2,
             |m| m.entries[0].bytes = PART + 1,
             |m| m.entries[0].bytes = u64::MAX,
-        ] {
+        ];
+        for change in changes {
             assert!(read(change).is_err(), "{:?}", read(change));
         }
         assert!(is_part("a/abcdefghijkm/000000") && !is_part("abcdefghijkm/000000") && !is_part("a/b/000000"));
