@@ -276,7 +276,8 @@ fn start(
 ) -> Result<Running, LabError> {
     let (study, registry) = (&inputs.study, inputs.registry);
     let (who, host) = (format!("contender `{}`", contender.name), host_of(spec)?);
-    let kept = prepared::kept(inputs, contender, results, stop)?;
+    // They lie on this machine.
+    let kept = if host == Host::Here { prepared::kept(inputs, contender, results, stop)? } else { None };
     let kind = kind_of(&who, spec)?;
     if let Some(file) = &spec.config_file {
         let of_file = file.settings.len();
