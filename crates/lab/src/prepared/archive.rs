@@ -91,7 +91,11 @@ impl Archive {
                 let name =
                     |path: &Path| Some((path.strip_prefix(root).ok()?.to_str()?.to_owned(), fs::metadata(path).ok()?.len()));
                 let all = folder::walk(root)?;
-                Ok(all.iter().filter_map(|path| name(path)).filter(|(name, _)| name.starts_with(start)).collect())
+                let own = all.iter().filter_map(|path| name(path)).filter(|(name, _)| name.starts_with(start));
+                // As a bucket lists them: a folder of paths has another order.
+                let mut own: Vec<(String, u64)> = own.collect();
+                own.sort();
+                Ok(own)
             }
             Self::Bucket(bucket, prefix) => {
                 let listed = bucket.list(&format!("{prefix}{start}")).map_err(|p| failed("list", start, &p))?;
