@@ -2,6 +2,7 @@
 
 #![allow(rustdoc::invalid_html_tags, reason = "doc comments are the help, which is plain text")]
 
+pub(crate) mod data;
 pub(crate) mod deploy;
 mod evaluation;
 pub(crate) mod fleet;
@@ -60,6 +61,8 @@ pub(crate) enum Command {
     Prices(crate::commands::prices::args::PricesArguments),
     /// Load the data that a study needs, and check them
     Prepare(PrepareArguments),
+    /// Save and restore prepared data, in a folder or in a bucket: save, restore, list, drop
+    Data(data::DataArguments),
     /// Run a study: load missing data, and resume after an interruption
     Run(RunArguments),
     /// Apply a share of the load of trials that another machine coordinates

@@ -51,6 +51,7 @@ fn main() -> ExitCode {
         Command::Price(a) => commands::price(a),
         Command::Prices(a) => commands::prices::run(a),
         Command::Prepare(a) => commands::prepare(a),
+        Command::Data(a) => commands::data::run(a),
         Command::Run(a) => commands::run(a),
         Command::Agent(a) => commands::fleet::agent(a),
         Command::Fleet(a) => commands::fleet::run(a),

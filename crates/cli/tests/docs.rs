@@ -35,6 +35,8 @@ const NOT_RUN: &[(&str, &str, &str)] = &[
     ("docs/commands/check.md", "perbuck check --connect study.toml", "servers in a network; preflight.rs does it"),
     ("docs/commands/facts.md", "perbuck facts", "another machine; the tests of lab and facts.rs do it"),
     ("docs/commands/doctor.md", "perbuck doctor", "likewise"),
+    ("docs/commands/data.md", "perbuck data restore", "a private server, a bucket, other data; data.rs does it"),
+    ("docs/commands/data.md", "perbuck run s.toml", "likewise"),
     ("docs/commands/prepare.md", "perbuck prepare quick.toml", "a load that is cut off; tpcc_resume.rs does it"),
     ("docs/commands/prepare.md", "perbuck prepare four.toml", "loads files by mariadb and psql; tpcc_csv.rs does it"),
     ("docs/commands/prepare.md", "cd files", "belongs to the command before"),
@@ -65,7 +67,7 @@ const NOT_RUN: &[(&str, &str, &str)] = &[
 
 /// Pages whose commands run here, by what they need.
 const STUDIES: [&str; 4] = ["run", "compare", "report", "verify"];
-const PREPARATION: [&str; 5] = ["init", "prepare", "check", "plan", "capacity"];
+const PREPARATION: [&str; 6] = ["init", "prepare", "data", "check", "plan", "capacity"];
 const PUBLISHED: [&str; 5] = ["price", "prices", "replay", "audit", "import"];
 const OTHER_TOOLS: [&str; 6] = ["sysbench", "tpcc", "tpch", "ch", "ycsb", "pgbench"];
 const ALONE: [&str; 7] = [

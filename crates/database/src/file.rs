@@ -46,13 +46,9 @@ pub struct FileCopy<'a> {
 }
 
 impl FileCopy<'_> {
-    fn file(&self) -> PathBuf {
+    /// Where it is, if it is there.
+    pub fn file(&self) -> PathBuf {
         self.path.with_added_extension("perbuck-copy")
-    }
-
-    /// Whether it was saved.
-    pub fn exists(&self) -> bool {
-        self.file().exists()
     }
 
     /// Saves it, in place of one that was saved before.

@@ -310,6 +310,22 @@ impl Kind {
         }
     }
 
+    /// The steps on data that another server of this kind left, in place of those of [`Self::recipe`]: the user gets this password. `None` where
+    /// such data cannot be used at other ports.
+    pub fn steps_on_kept_data(self, wanted: &Wanted<'_>, programs: &[PathBuf], password: &str) -> Option<Vec<Step>> {
+        match self {
+            Self::Mariadb => mysql::mariadb_on_kept_data(wanted, programs, password),
+            Self::Mysql => mysql::mysql_on_kept_data(wanted, programs, password),
+            Self::Postgres => postgres::on_kept_data(wanted, programs, password),
+            Self::Tidb | Self::Tikv => None,
+        }
+    }
+
+    /// Whether the data of such a server can be used by another one.
+    pub fn data_can_move(self) -> bool {
+        matches!(self, Self::Mariadb | Self::Mysql | Self::Postgres)
+    }
+
     /// What to run. `programs` are those of [`Self::programs`] in the same order; the password must be one of
     /// [`is_plain`].
     ///

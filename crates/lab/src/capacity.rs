@@ -263,7 +263,7 @@ fn search(
         .map(|fleet| Fleet::gather(fleet, terms.connections, stop))
         .transpose()?;
     // Before the stages, so that it goes after them.
-    let servers = Servers::start(&inputs.study, inputs.registry, stop, progress)?;
+    let servers = Servers::start(inputs, &request.results, stop, progress)?;
     let stages = stage::build(inputs, &servers, &passwords, stop)?;
     let host = perbuck_observe::host();
     if let Some(fleet) = fleet.as_ref() {

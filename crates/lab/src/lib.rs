@@ -47,6 +47,7 @@ mod plans;
 pub mod power;
 pub mod preflight;
 pub mod prepare;
+pub mod prepared;
 mod prewarm;
 pub mod process;
 mod profile;

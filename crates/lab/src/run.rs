@@ -168,7 +168,7 @@ fn measured(
             run.tell_what_is_left(inputs);
         }
         // Before the stages, so that it goes after them: each deployment has servers of its own.
-        let servers = Servers::start(&inputs.study, inputs.registry, stop, run.progress)?;
+        let servers = Servers::start(inputs, &options.results, stop, run.progress)?;
         let stages = stage::build(inputs, &servers, &passwords, stop)?;
         if let Some(plans) = plans {
             plans::tell_unread(&stages, plans, run.progress);

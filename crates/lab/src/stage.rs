@@ -36,7 +36,7 @@ pub(crate) mod rehearsal;
 mod sessions;
 mod trials;
 
-pub(crate) use build::{build, no_target, no_target_help, passwords, stages_of};
+pub(crate) use build::{build, no_target, no_target_help, passwords, stages_of, staleness};
 pub use files::Files;
 pub use host_check::{DataNeed, HostCheck};
 pub use sessions::GOES_ON;
@@ -62,6 +62,8 @@ pub struct Stage {
     pub dialect: &'static dyn Dialect,
     /// Fingerprint of the data that this stage needs.
     pub fingerprint: String,
+    /// The parameters that shape these data.
+    pub shape: BTreeMap<String, String>,
     /// When the data are loaded again.
     pub reset: Reset,
     /// Whether its servers run on this machine for certain: started by perbuck, or within its process.
@@ -262,7 +264,8 @@ impl<List: Benchmarks> DriverAction for WithDriver<'_, List> {
         // A growing data set would let later trials see another database, so it starts again with each block.
         let default = if dataset.grows() { Reset::PerBlock } else { Reset::Never };
         let title = format!("{}, {}", contender.name, spec.name);
-        let notes = Notes::new(dialect, &spec.kind.value, &dataset.parameters(), seed);
+        let shape = dataset.parameters();
+        let notes = Notes::new(dialect, &spec.kind.value, &shape, seed);
         let (fingerprint, tables) = (notes.fingerprint.clone(), names(&dataset.tables()));
         let driver = Arc::new(driver);
         let queries = dialect.blockers();
@@ -277,6 +280,7 @@ impl<List: Benchmarks> DriverAction for WithDriver<'_, List> {
             driver: target.scheme(),
             dialect,
             fingerprint,
+            shape,
             reset: spec.reset.unwrap_or(default),
             local,
             private: contender.server.is_some(),
@@ -324,12 +328,6 @@ pub(crate) fn transactions(contender: &Contender, dialect: &dyn Dialect) -> Vec<
     let variable = |choice: TransactionChoice| Some((choice.key(), dialect.transactions(choice)?));
     let all = contender.transactions.iter().filter_map(|choice| variable(choice.value));
     all.map(|(key, (name, value))| (key, name, value)).collect()
-}
-
-/// How far back the terminals of a contender read.
-pub(crate) fn staleness(contender: &Contender) -> Duration {
-    let of = |choice| if let TransactionChoice::StalenessS(seconds) = choice { seconds.into() } else { 0 };
-    Duration::from_secs(contender.transactions.iter().map(|choice| of(choice.value)).max().unwrap_or(0))
 }
 
 fn names(tables: &[TableSpec]) -> Vec<String> {

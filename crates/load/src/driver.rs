@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::future::Future;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -220,9 +221,9 @@ pub trait Driver: Send + Sync + 'static {
         std::future::ready(Ok(None))
     }
 
-    /// Whether a copy of the data was saved.
-    fn has_copy(&self) -> bool {
-        false
+    /// The file that holds a copy of the data, if there is one; `None` where there are no copies.
+    fn copy_file(&self) -> Option<PathBuf> {
+        None
     }
 
     /// Saves a copy of all data, in place of one that was saved before; no session may be open. It is there whole, or not at all.

@@ -31,6 +31,7 @@ use crate::args::{
 };
 
 pub(crate) mod check;
+pub(crate) mod data;
 pub(crate) mod demo;
 pub(crate) mod deploy;
 pub(crate) mod doctor;

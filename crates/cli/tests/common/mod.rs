@@ -12,6 +12,7 @@ pub mod planted;
 pub mod pods;
 pub mod postgres;
 pub mod prometheus;
+pub mod s3;
 pub mod side;
 pub mod tidb;
 pub mod tpcc_rows;

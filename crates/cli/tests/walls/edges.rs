@@ -20,7 +20,7 @@ const BENCHMARK: [&str; 6] =
     ["perbuck-core", "perbuck-database", "perbuck-event", "perbuck-load", "perbuck-mysql", "perbuck-workloads"];
 
 /// A crate of this workspace with the crates of this workspace that it may use, in normal code and in tests alike.
-pub(crate) const MAY_USE: [(&str, &[&str]); 33] = [
+pub(crate) const MAY_USE: [(&str, &[&str]); 34] = [
     ("perbuck-core", &[]),
     // Benchmarks may use what they measure; nothing uses them.
     ("perbuck-engine-bench", &BENCHMARK),
@@ -35,6 +35,7 @@ pub(crate) const MAY_USE: [(&str, &[&str]); 33] = [
     ("perbuck-fleet", &[]),
     ("perbuck-kubernetes", &[]),
     ("perbuck-prometheus", &["perbuck-core"]),
+    ("perbuck-s3", &[]),
     ("perbuck-import", &["perbuck-core"]),
     ("perbuck-report", &["perbuck-core"]),
     ("perbuck-export", &["perbuck-report"]),
@@ -61,6 +62,7 @@ pub(crate) const MAY_USE: [(&str, &[&str]); 33] = [
             "perbuck-prometheus",
             "perbuck-observe",
             "perbuck-report",
+            "perbuck-s3",
             "perbuck-export",
             "perbuck-deploy",
             "perbuck-fleet",

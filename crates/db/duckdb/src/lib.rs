@@ -28,7 +28,7 @@ mod target;
 mod tests;
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use perbuck_database::address::TargetProblem;
@@ -145,8 +145,8 @@ impl Driver for DuckdbDriver {
         facts::facts(&mut self.session()?).await
     }
 
-    fn has_copy(&self) -> bool {
-        self.copy().exists()
+    fn copy_file(&self) -> Option<PathBuf> {
+        Some(self.copy().file())
     }
 
     async fn save_copy(&self) -> Result<(), DriverError> {

@@ -20,7 +20,7 @@ mod target;
 mod tests;
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use perbuck_database::address::TargetProblem;
@@ -134,8 +134,8 @@ impl Driver for SqliteDriver {
         settings::facts(&connection).map_err(|e| driver_error(&e, &self.path))
     }
 
-    fn has_copy(&self) -> bool {
-        self.copy().exists()
+    fn copy_file(&self) -> Option<PathBuf> {
+        Some(self.copy().file())
     }
 
     async fn save_copy(&self) -> Result<(), DriverError> {

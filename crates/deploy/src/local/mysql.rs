@@ -76,15 +76,37 @@ pub(super) fn mariadb(wanted: &Wanted<'_>, programs: &[PathBuf], password: &str)
     let mut arguments = common(wanted);
     arguments.extend(["--auth-root-authentication-method=normal", "--skip-test-db"].map(OsString::from));
     let install = Step::run(install, arguments, String::new());
-    let mut arguments = common(wanted);
-    arguments.push(OsString::from("--bootstrap"));
     // The installer leaves root without a password, so any user of the machine could log in as root. In this mode the tables of
     // grants are not loaded until they are asked for.
     let input = format!(
         "DELETE FROM mysql.global_priv WHERE User IN ('root', '');\nFLUSH PRIVILEGES;\n{}",
         first_statements(wanted, password)
     );
-    serve(Kind::Mariadb, wanted, server, vec![install, Step::run(server, arguments, input)], &[])
+    serve(Kind::Mariadb, wanted, server, vec![install, bootstrap(wanted, server, input)], &[])
+}
+
+/// Runs statements without a server that others could reach.
+fn bootstrap(wanted: &Wanted<'_>, server: &Path, input: String) -> Step {
+    let mut arguments = common(wanted);
+    arguments.push(OsString::from("--bootstrap"));
+    Step::run(server, arguments, input)
+}
+
+fn new_password(password: &str) -> String {
+    format!("ALTER USER '{NAME}'@'%' IDENTIFIED BY '{password}';\n")
+}
+
+pub(super) fn mariadb_on_kept_data(wanted: &Wanted<'_>, programs: &[PathBuf], password: &str) -> Option<Vec<Step>> {
+    // As above, grants are loaded when they are asked for.
+    Some(vec![bootstrap(wanted, programs.first()?, format!("FLUSH PRIVILEGES;\n{}", new_password(password)))])
+}
+
+pub(super) fn mysql_on_kept_data(wanted: &Wanted<'_>, programs: &[PathBuf], password: &str) -> Option<Vec<Step>> {
+    let mut arguments = common(wanted);
+    // No client reaches it until it ends, by the last of its first statements.
+    arguments.push(option("socket", wanted.folder.join("socket")));
+    arguments.extend(["--init-file=/dev/stdin", "--skip-networking", "--mysqlx=OFF", NO_FILES].map(OsString::from));
+    Some(vec![Step::run(programs.first()?, arguments, format!("{}SHUTDOWN;\n", new_password(password)))])
 }
 
 const NO_FILES: &str = "--secure-file-priv=NULL";

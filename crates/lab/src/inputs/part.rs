@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use perbuck_core::study::Study;
+use perbuck_core::study::{Contender, Study};
 use perbuck_database::secret::Secret;
 
 use super::{Inputs, check_with};
@@ -14,7 +14,15 @@ impl Inputs {
     /// # Errors
     /// Every problem that the study alone has.
     pub(crate) fn alone(&self, contender: &str) -> Result<Self, LabError> {
-        self.of_contenders(self.text.clone(), &|name| name == contender)
+        self.of_contenders(self.text.clone(), &|c| c.control_of.as_deref().unwrap_or(&c.name) == contender)
+    }
+
+    /// The same without its control, which has the same data.
+    ///
+    /// # Errors
+    /// Likewise.
+    pub(crate) fn only(&self, contender: &str) -> Result<Self, LabError> {
+        self.of_contenders(self.text.clone(), &|c| c.name == contender)
     }
 
     /// The same contenders with another text of the study, which has their targets; and with their passwords.
@@ -22,15 +30,15 @@ impl Inputs {
     /// # Errors
     /// Every problem of the text.
     pub(crate) fn with(&self, text: String, passwords: BTreeMap<String, Secret>) -> Result<Self, LabError> {
-        let there = |name: &str| self.study.contender(name).is_some();
+        let there = |c: &Contender| self.study.contender(c.control_of.as_deref().unwrap_or(&c.name)).is_some();
         Ok(Self { passwords, ..self.of_contenders(text, &there)? })
     }
 
-    fn of_contenders(&self, text: String, keeps: &dyn Fn(&str) -> bool) -> Result<Self, LabError> {
+    fn of_contenders(&self, text: String, keeps: &dyn Fn(&Contender) -> bool) -> Result<Self, LabError> {
         let prices = self.prices.as_ref().map(|(name, text)| (name.into(), text.clone()));
         let only = |study: &mut Study| {
             let baseline = study.baseline().name.clone();
-            study.contenders.retain(|c| keeps(c.control_of.as_deref().unwrap_or(&c.name)));
+            study.contenders.retain(|c| keeps(c));
             study.baseline = study.position(&baseline).unwrap_or(0);
             Ok(())
         };

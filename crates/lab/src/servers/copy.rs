@@ -38,6 +38,33 @@ pub(super) fn restore(folder: &Path, goes: &dyn Fn() -> bool) -> io::Result<bool
     each(&copy, goes, |name| (copy.join(name), folder.join(name)))
 }
 
+/// Fills the folder of a server with prepared data, for the user who runs it; likewise.
+pub(super) fn take_over(folder: &Path, kept: &Path, user: Option<(u32, u32)>, goes: &dyn Fn() -> bool) -> io::Result<bool> {
+    let copied = each(kept, goes, |name| (kept.join(name), folder.join(name)))?;
+    if let Some((user, group)) = user.filter(|_| copied) {
+        for entry in fs::read_dir(kept)? {
+            give(&folder.join(entry?.file_name()), user, group)?;
+        }
+    }
+    Ok(copied)
+}
+
+/// Gives all that is below a path to a user.
+fn give(path: &Path, user: u32, group: u32) -> io::Result<()> {
+    lchown(path, Some(user), Some(group))?;
+    if fs::symlink_metadata(path)?.is_dir() {
+        for entry in fs::read_dir(path)? {
+            give(&entry?.path(), user, group)?;
+        }
+    }
+    Ok(())
+}
+
+/// The folder of the copy that was saved.
+pub(super) fn saved(folder: &Path) -> PathBuf {
+    folder.join(COPY)
+}
+
 /// Makes each folder of data equal to another one, and waits until all of it is on disk: else it would be written during the next trial.
 fn each(of: &Path, goes: &dyn Fn() -> bool, folders: impl Fn(&OsString) -> (PathBuf, PathBuf)) -> io::Result<bool> {
     let mut plan = Plan { pairs: Vec::new(), owners: Vec::new(), shares: true };
@@ -88,6 +115,9 @@ impl Plan {
             return Ok(());
         } else if !is_immutable(from) {
             self.file(from, to, metadata.len(), !is_kept)?;
+        } else if !is_kept && metadata.dev() != to.parent().map_or(Ok(0), |above| above.metadata().map(|m| m.dev()))? {
+            // Prepared data may be on another file system.
+            self.file(from, to, metadata.len(), true)?;
         } else if !is_kept {
             fs::hard_link(from, to)?;
         }

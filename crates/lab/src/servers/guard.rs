@@ -172,6 +172,13 @@ fn hold(folder: &Folder, charge: &Charge, gone: &Receiver<Restart>) -> Result<()
             .and_then(|()| chown(&data, Some(user), Some(group)));
         made.map_err(LabError::of_file("make", &data))?;
     }
+    if let Some(kept) = &charge.order.kept {
+        let goes = || !matches!(gone.try_recv(), Err(TryRecvError::Disconnected));
+        let taken = copy::take_over(path, kept, charge.terms.user, &goes);
+        if !taken.map_err(LabError::of_file("copy the prepared data in", kept))? {
+            return Ok(());
+        }
+    }
     for step in &charge.recipe.steps {
         if !take(path, charge, step, gone)? {
             return Ok(());

@@ -37,6 +37,7 @@ pub(super) fn order(who: &str, spec: &ServerSpec, host: &Host, (databases, conne
         options: spec.options.as_ref().map(|options| options.value.clone()).unwrap_or_default(),
         config: spec.config(),
         databases,
+        kept: None,
         connections,
         descriptors: (!is_remote).then(process::descriptors_at_start),
         is_remote,
@@ -165,6 +166,11 @@ impl Instance {
             self.started = Some(started.clone());
         }
         told
+    }
+
+    /// Its folder, on its machine.
+    pub(super) fn folder(&self) -> Option<&Path> {
+        self.started.as_ref().map(|started| started.folder.as_path())
     }
 
     /// Where its program comes from, where its guard told it.

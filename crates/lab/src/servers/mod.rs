@@ -33,6 +33,8 @@ use perbuck_deploy::local::{Kind, NAME};
 use perbuck_load::stop::StopToken;
 
 use crate::error::{ErrorKind, Failure, LabError};
+use crate::inputs::Inputs;
+use crate::prepared;
 use crate::profile;
 use crate::progress::Progress;
 use crate::registry::Registry;
@@ -49,6 +51,7 @@ pub use guard::guard_if_asked;
 pub use instance::Holder;
 pub(crate) use instance::without_passwords;
 pub(crate) use machine::Machine;
+pub(crate) use order::random_word;
 pub(crate) use talk::{Looked, WhileStopped};
 
 /// Connections beyond those of the sweep: for loading, checking and looking.
@@ -87,19 +90,26 @@ impl Running {
 }
 
 impl Servers {
-    /// Starts the servers that the contenders of a study ask for, one after the other, and waits until each is ready.
+    /// Starts the servers that the contenders of a study ask for, one after the other, and waits until each is ready. Those of prepared data
+    /// beside the results start on them.
     pub(crate) fn start(
-        study: &Study,
-        registry: Registry,
+        inputs: &Inputs,
+        results: &Path,
         stop: &StopToken,
         progress: &mut dyn Progress,
     ) -> Result<Self, LabError> {
         let mut running = Vec::new();
-        for contender in &study.contenders {
+        for contender in &inputs.study.contenders {
             let spec = contender.server.as_ref();
-            running.push(spec.map(|spec| start(study, contender, spec, registry, stop, progress)).transpose()?);
+            running.push(spec.map(|spec| start(inputs, (contender, spec), results, stop, progress)).transpose()?);
         }
         Ok(Self(running))
+    }
+
+    /// The folder of the copy of a private server's data on this machine, which [`WhileStopped::Save`] makes.
+    pub(crate) fn copy_folder(&self, contender: usize) -> Option<PathBuf> {
+        let running = self.0.get(contender)?.as_ref()?;
+        Some(copy::saved(running.instance.folder().filter(|_| *running.instance.host() == Host::Here)?))
     }
 
     /// Lets the server of a contender run with the settings that it has at the levels of a workload, on the data that it has; whether it
@@ -208,6 +218,12 @@ fn show(cleaned: Vec<Result<String, String>>, host: &str, progress: &mut dyn Pro
     }
 }
 
+/// The version of a private server's program, and the kind of the server; empty where the program does not tell it.
+pub(crate) fn version_of(contender: &Contender, spec: &ServerSpec, stop: &StopToken) -> Result<(Kind, String), LabError> {
+    let (kind, looked) = (kind_of(&format!("contender `{}`", contender.name), spec)?, look(contender, spec, stop)?);
+    Ok((kind, kind.version(&looked.version).to_owned()))
+}
+
 /// Looks at the machine of a contender's private server: at its programs, and at the version that they tell.
 ///
 /// # Errors
@@ -265,14 +281,16 @@ fn databases(study: &Study) -> Vec<String> {
 }
 
 fn start(
-    study: &Study,
-    contender: &Contender,
-    spec: &ServerSpec,
-    registry: Registry,
+    inputs: &Inputs,
+    (contender, spec): (&Contender, &ServerSpec),
+    results: &Path,
     stop: &StopToken,
     progress: &mut dyn Progress,
 ) -> Result<Running, LabError> {
+    let (study, registry) = (&inputs.study, inputs.registry);
     let (who, host) = (format!("contender `{}`", contender.name), host_of(spec)?);
+    // They lie on this machine.
+    let kept = if host == Host::Here { prepared::kept(inputs, contender, results, stop)? } else { None };
     let kind = kind_of(&who, spec)?;
     if let Some(file) = &spec.config_file {
         let of_file = file.settings.len();
@@ -280,6 +298,10 @@ fn start(
             .detail(&format!("{who}: {of_file} settings of {} hold; ports, folders and users are perbuck's", file.name.value));
     }
     let order = instance::order(&who, spec, &host, (databases(study), study.most_connections() + SPARE_CONNECTIONS));
+    if let Some((_, saved)) = &kept {
+        progress.line(&format!("{who}: starting on the prepared data of {saved}"));
+    }
+    let order = Order { kept: kept.map(|(folder, _)| folder), ..order };
     let (line, looked) = opened(&host, &order, stop, progress)?;
     progress.passing(&format!("{who}: starting {kind}"));
     let mut instance = Instance::start(line, order)?;

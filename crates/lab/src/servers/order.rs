@@ -152,7 +152,10 @@ fn recipe(
         as_root: geteuid().is_root(),
     };
     let refused = |r: perbuck_deploy::local::Refused| LabError::failed(format!("{}: {}", order.who, r.message), r.help);
-    kind.recipe(&wanted, programs, &order.password).map_err(refused)
+    let recipe = kind.recipe(&wanted, programs, &order.password).map_err(refused)?;
+    // Data that are there need no other step.
+    let kept = order.kept.as_ref().and_then(|_| kind.steps_on_kept_data(&wanted, programs, &order.password));
+    Ok(Recipe { steps: kept.unwrap_or(recipe.steps), ..recipe })
 }
 
 /// So many ports, each another one.
@@ -181,7 +184,7 @@ pub(super) fn free_port(address: IpAddr) -> io::Result<u16> {
 }
 
 /// Letters and digits from the system's random numbers: a name or a password, no part of any experiment.
-pub(super) fn random_word(length: usize) -> io::Result<String> {
+pub(crate) fn random_word(length: usize) -> io::Result<String> {
     const LETTERS: &[u8; 32] = b"abcdefghijkmnpqrstuvwxyz23456789";
     let mut bytes = vec![0; length];
     File::open(RANDOM)?.read_exact(&mut bytes)?;

@@ -36,6 +36,8 @@ pub(super) struct Order {
     pub(super) options: String,
     pub(super) config: Config,
     pub(super) databases: Vec<String>,
+    /// The folder of prepared data that it starts on, on its machine; it makes its own where there is none.
+    pub(super) kept: Option<PathBuf>,
     pub(super) connections: u32,
     /// The limit of file descriptors that perbuck had when it was started: a server's settings can depend on it. That of the guard
     /// where it runs on another machine.

@@ -1,8 +1,9 @@
 //! All stages of a study, and where the password of each contender comes from: never from the command line.
 
 use std::path::Path;
+use std::time::Duration;
 
-use perbuck_core::study::{Contender, ServerSpec, Study, WorkloadSpec};
+use perbuck_core::study::{Contender, ServerSpec, Study, TransactionChoice, WorkloadSpec};
 use perbuck_database::registry::AnyTarget;
 use perbuck_database::secret::Secret;
 use perbuck_load::stop::StopToken;
@@ -100,4 +101,10 @@ pub(super) fn noted(study: &Study, contender: &Contender, spec: &WorkloadSpec) -
     let started = at.server.as_ref().map(ServerSpec::config).unwrap_or_default();
     let variable = |key: &String| key.to_ascii_lowercase().replace('-', "_");
     at.server_settings.keys().cloned().chain(started.keys().map(variable)).collect()
+}
+
+/// How far back the terminals of a contender read.
+pub(crate) fn staleness(contender: &Contender) -> Duration {
+    let of = |choice| if let TransactionChoice::StalenessS(seconds) = choice { seconds.into() } else { 0 };
+    Duration::from_secs(contender.transactions.iter().map(|choice| of(choice.value)).max().unwrap_or(0))
 }

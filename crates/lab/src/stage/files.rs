@@ -1,5 +1,7 @@
 //! The files of a database within this process: perbuck closes them, and saves and restores copies of them.
 
+use std::path::PathBuf;
+
 use perbuck_load::driver::Driver;
 
 use super::sessions::Sessions;
@@ -9,8 +11,12 @@ use crate::error::LabError;
 pub trait Files {
     /// Closes them between sessions, so that the next one reads them again; whether none is open.
     fn close_files(&self) -> bool;
+    /// The file that holds a copy of them, if there is one; `None` of a server.
+    fn copy_file(&self) -> Option<PathBuf>;
     /// Whether a copy was saved.
-    fn has_copy(&self) -> bool;
+    fn has_copy(&self) -> bool {
+        self.copy_file().is_some_and(|file| file.exists())
+    }
     /// Saves it.
     fn save_copy(&self) -> Result<(), LabError>;
     /// Restores it.
@@ -24,8 +30,8 @@ impl<D: Driver> Files for Sessions<D> {
         self.driver.close_files()
     }
 
-    fn has_copy(&self) -> bool {
-        self.driver.has_copy()
+    fn copy_file(&self) -> Option<PathBuf> {
+        self.driver.copy_file()
     }
 
     fn save_copy(&self) -> Result<(), LabError> {
