@@ -2,9 +2,6 @@
 
 use mlua::{Function, Table, Value};
 
-use perbuck_core::units::Seed;
-
-use crate::draws::Draws;
 use crate::script::{Console, LuaScript};
 use crate::state::{State, words};
 
@@ -43,6 +40,8 @@ pub struct Described {
     pub has_event: bool,
     /// Whether its text may ask a database for anything; else it runs without a server.
     pub asks_database: bool,
+    /// Whether its terminals can share a state: see [`LuaScript::shares`].
+    pub shares: bool,
     /// Whether it has a function of the name of a command: prepare, cleanup, run, help, and those that run once: init, done.
     pub functions: Vec<String>,
 }
@@ -52,11 +51,10 @@ pub struct Described {
 /// # Errors
 /// What Lua says of it, with its file and line.
 pub fn describe(script: &LuaScript, driver: &str) -> Result<Described, String> {
-    let draws = Draws::new(script.random.clone(), Seed(0), (0, 1));
-    let silent = LuaScript { console: Console::default(), ..script.clone() };
-    let state = State::new(&silent, driver, None, draws)?;
+    let silent = LuaScript { console: Console::default(), shares: false, ..script.clone() };
+    let state = State::alone(&silent, driver)?;
     let described = read(&state).map_err(|e| words(&e))?;
-    Ok(Described { asks_database: may_ask(&script.source), ..described })
+    Ok(Described { asks_database: may_ask(&script.source), shares: state.can_share(), ..described })
 }
 
 /// Whether a text names what leads to a connection: `sysbench.sql`, the functions of sysbench 0.5, or another file. One that hides the
@@ -69,7 +67,7 @@ fn may_ask(source: &[u8]) -> bool {
 }
 
 fn read(state: &State) -> mlua::Result<Described> {
-    let globals = state.lua.globals();
+    let globals = &state.globals;
     let cmdline: Table = globals.get::<Table>("sysbench")?.get("cmdline")?;
     let options = match cmdline.get::<Option<Table>>("options")? {
         Some(table) => Some(options(&table)?),
@@ -90,6 +88,7 @@ fn read(state: &State) -> mlua::Result<Described> {
         commands,
         has_event: is_function("event"),
         asks_database: true,
+        shares: false,
         functions: functions.map(|name| (*name).to_owned()).collect(),
     })
 }

@@ -119,6 +119,9 @@ pub struct LuaScript {
     pub compiled: bool,
     /// Whether it runs without a server, because its text asks none: then a connection is an error.
     pub serverless: bool,
+    /// Whether the terminals of a thread share one state, in which each has global variables of its own: what they execute is in memory once.
+    /// Only for a text that reaches nothing else.
+    pub shares: bool,
     /// How its random numbers are drawn.
     pub random: Arc<sysbench::Options>,
     /// The same, as parameters.
@@ -206,6 +209,7 @@ impl Benchmark for LuaScript {
             legacy: false,
             compiled: false,
             serverless: false,
+            shares: false,
             random: Arc::new(random),
             random_given,
             tolerance: Tolerance::default(),

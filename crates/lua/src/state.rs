@@ -1,16 +1,20 @@
 //! A state of LuaJIT with sysbench's API and a script in it.
 #![allow(unsafe_code)]
 
-use perbuck_load::error::{DriverError, ErrorClass, ErrorCode};
+use std::cell::{Cell, RefCell};
+use std::rc::{Rc, Weak};
+use std::sync::Arc;
 
 use mlua::{Function, Lua, LuaOptions, LuaString, StdLib, Table, Value};
+use perbuck_core::units::Seed;
+use perbuck_load::error::{DriverError, ErrorClass, ErrorCode};
 
 use crate::draws::Draws;
 use crate::limit;
-use crate::raw::Drawn;
+use crate::raw::{Coroutine, Drawing, Drawn};
 use crate::script::{LuaScript, Setting};
 
-/// What a state can allocate, in bytes. A script is ended before, with its traceback: this holds what comes between two looks.
+/// What a state can allocate for each terminal, in bytes. A script is ended before, with its traceback: this holds what comes between two looks.
 const MEMORY: usize = 4 * limit::MEMORY_KIB * 1024;
 
 /// What a coroutine yields first: what it asks for, or how a job ended.
@@ -65,85 +69,133 @@ const CODES: [(&str, i64); 18] = [
     ("FATAL", refused::FATAL),
 ];
 
-/// A state. Its fields are dropped in their order: the interpreter before what its functions draw from.
-pub(crate) struct State {
-    pub(crate) lua: Lua,
+/// A state of LuaJIT with sysbench's API, which the terminals of a thread share where the script allows it. Its fields are dropped in their
+/// order: the interpreter before the cell that its functions read.
+pub(crate) struct Shared {
+    lua: Lua,
     /// What the Lua side of the API shares with this one.
-    pub(crate) host: Table,
+    host: Table,
     /// What the server said of the last failure.
-    pub(crate) failure: Table,
+    failure: Table,
     /// The cells of the row that was fetched last.
-    pub(crate) row: Table,
-    pub(crate) draws: Drawn,
+    row: Table,
+    /// What runs in the environment of each terminal: its part of the API, and the script.
+    base: Function,
+    script: Function,
+    /// Whose it is, where terminals share it.
+    of: Option<Arc<LuaScript>>,
+    /// Terminals that it has.
+    terminals: Cell<usize>,
+    drawing: Drawing,
 }
 
-impl State {
-    /// A state in which the script has been run; `thread` is its terminal, if it has one.
-    ///
-    /// # Errors
-    /// What Lua says of the script, with its file and line.
-    pub(crate) fn new(script: &LuaScript, driver: &str, thread: Option<u32>, draws: Draws) -> Result<Self, String> {
-        let state = Self::bare(script, driver, thread, draws).map_err(|e| words(&e))?;
-        let chunk = state.lua.load(&*script.source).set_name(format!("@{}", script.path.display()));
-        chunk.exec().map_err(|e| words(&e))?;
-        Ok(state)
-    }
+thread_local! {
+    /// The state that terminals of this thread share, for so long as one of them lives.
+    static OF_THREAD: RefCell<Weak<Shared>> = const { RefCell::new(Weak::new()) };
+}
 
-    /// The API alone.
-    fn bare(script: &LuaScript, driver: &str, thread: Option<u32>, draws: Draws) -> mlua::Result<Self> {
+impl Shared {
+    /// A state with the script, which did not run yet.
+    fn new(script: &LuaScript, driver: &str) -> mlua::Result<Self> {
         // SAFETY: scripts may use `ffi` and `debug`, as under sysbench: what they do with them is theirs.
         let lua = unsafe { Lua::unsafe_new_with(StdLib::ALL, LuaOptions::new()) };
-        lua.set_memory_limit(MEMORY)?;
         let (host, failure, row) = (lua.create_table()?, lua.create_table()?, lua.create_table()?);
         for (name, code) in CODES {
             host.set(name, code)?;
         }
-        let drawn = Drawn::new(draws);
-        for (name, function) in drawn.functions(&lua)? {
+        let drawing = Drawing::new();
+        for (name, function) in drawing.functions(&lua)? {
             host.set(name, function)?;
         }
         host.set("failure", &failure)?;
         host.set("row", &row)?;
         host.set("driver", driver)?;
-        host.set("reads_rows", reads_rows(&script.source))?;
-        let shared = host.clone();
-        // Modules are read by Lua itself; this only looks at their text.
-        host.set(
-            "look_at",
-            lua.create_function(
-                move |_, text: LuaString| {
-                    if reads_rows(&text.as_bytes()) { shared.set("reads_rows", true) } else { Ok(()) }
-                },
-            )?,
-        )?;
-        let console = script.console.clone();
-        host.set(
-            "print",
-            lua.create_function(move |_, text: LuaString| {
-                console.print(&text.as_bytes());
-                Ok(())
-            })?,
-        )?;
-        let console = script.console.clone();
-        host.set(
-            "log",
-            lua.create_function(move |_, text: LuaString| {
-                console.log(&text.as_bytes());
-                Ok(())
-            })?,
-        )?;
+        set_callbacks(&lua, &host, script)?;
         let globals = lua.globals();
         globals.set("ffi", globals.get::<Function>("require")?.call::<Value>("ffi")?)?;
-        globals.set("thread_id", thread.unwrap_or(0))?;
-        globals.set("sysbench", table_of(&lua, script, thread)?)?;
         set_paths(&lua, script)?;
-        // Compiled traces look for no hook, so a loop without an end could not be ended; and each of thousands of states would compile its own.
+        // Compiled traces look for no hook, so a loop without an end could not be ended.
         if !script.compiled {
             lua.load("require('jit').off()").exec()?;
         }
-        for (name, text) in [("sql", include_str!("lua/sql.lua")), ("base", include_str!("lua/base.lua"))] {
+        for (name, text) in [("sql", include_str!("lua/sql.lua")), ("environment", include_str!("lua/environment.lua"))] {
             lua.load(text).set_name(format!("=perbuck:{name}")).call::<()>(&host)?;
         }
+        let base = lua.load(include_str!("lua/base.lua")).set_name("=perbuck:base").into_function()?;
+        let chunk = lua.load(&*script.source).set_name(format!("@{}", script.path.display())).into_function()?;
+        Ok(Self { lua, host, failure, row, base, script: chunk, of: None, terminals: Cell::new(0), drawing })
+    }
+
+    /// That of this thread for a script that can share one, else a new one.
+    fn of_thread(script: &Arc<LuaScript>, driver: &str) -> mlua::Result<Rc<Self>> {
+        if !script.shares {
+            return Self::new(script, driver).map(Rc::new);
+        }
+        OF_THREAD.with_borrow_mut(|of_thread| {
+            let is_of = |shared: &Rc<Self>| shared.of.as_ref().is_some_and(|of| Arc::ptr_eq(of, script));
+            if let Some(shared) = of_thread.upgrade().filter(is_of) {
+                return Ok(shared);
+            }
+            let shared = Rc::new(Self { of: Some(Arc::clone(script)), ..Self::new(script, driver)? });
+            *of_thread = Rc::downgrade(&shared);
+            Ok(shared)
+        })
+    }
+
+    /// What it may hold with all of its terminals, in KiB.
+    #[inline]
+    pub(crate) fn most_kib(&self) -> usize {
+        self.terminals.get() * limit::MEMORY_KIB
+    }
+}
+
+/// The script of one terminal, or of none, with its global variables.
+pub(crate) struct State {
+    /// Its part of the API.
+    pub(crate) own: Table,
+    /// Its global variables.
+    pub(crate) globals: Table,
+    pub(crate) draws: Drawn,
+    pub(crate) shared: Rc<Shared>,
+}
+
+impl State {
+    /// A state of its own in which the script has been run, without a terminal.
+    ///
+    /// # Errors
+    /// What Lua says of the script, with its file and line.
+    pub(crate) fn alone(script: &LuaScript, driver: &str) -> Result<Self, String> {
+        let draws = Draws::new(script.random.clone(), Seed(0), (0, 1));
+        let shared = Shared::new(script, driver).map(Rc::new);
+        shared.and_then(|shared| Self::within(shared, script, None, draws)).map_err(|e| words(&e))
+    }
+
+    /// The same for a terminal: `thread` is its number, if it has one.
+    ///
+    /// # Errors
+    /// What Lua says of the script, with its file and line.
+    pub(crate) fn new(script: &Arc<LuaScript>, driver: &str, thread: Option<u32>, draws: Draws) -> Result<Self, String> {
+        let shared = Shared::of_thread(script, driver);
+        let state = shared.and_then(|shared| Self::within(shared, script, thread, draws)).map_err(|e| words(&e))?;
+        state.shared.host.set("threaded", true).map_err(|e| words(&e))?;
+        Ok(state)
+    }
+
+    fn within(shared: Rc<Shared>, script: &LuaScript, thread: Option<u32>, draws: Draws) -> mlua::Result<Self> {
+        shared.terminals.set(shared.terminals.get() + 1);
+        let lua = &shared.lua;
+        lua.set_memory_limit(MEMORY * shared.terminals.get())?;
+        let globals = match script.shares {
+            true => shared.host.get::<Function>("environment")?.call::<Table>(())?,
+            false => lua.globals(),
+        };
+        let (own, draws) = (lua.create_table()?, Drawn::new(draws));
+        shared.drawing.from(&draws);
+        shared.host.set("threaded", false)?;
+        globals.set("thread_id", thread.unwrap_or(0))?;
+        globals.set("sysbench", table_of(lua, script, thread)?)?;
+        shared.base.set_environment(globals.clone())?;
+        shared.base.call::<()>((&shared.host, &own))?;
         if script.legacy {
             globals.set("test", script.path.to_string_lossy().as_ref())?;
             for (name, setting) in &script.settings {
@@ -153,8 +205,62 @@ impl State {
                 }
             }
         }
-        Ok(Self { lua, host, failure, row, draws: drawn })
+        shared.script.set_environment(globals.clone())?;
+        shared.script.call::<()>(())?;
+        Ok(Self { own, globals, draws, shared })
     }
+
+    /// A new table.
+    pub(crate) fn table(&self) -> mlua::Result<Table> {
+        self.shared.lua.create_table()
+    }
+
+    /// The coroutine in which its jobs run.
+    pub(crate) fn coroutine(&self) -> mlua::Result<Coroutine> {
+        let make = self.shared.host.get::<Function>("thread")?;
+        Ok(Coroutine::new(make.call((self.own.get::<Function>("main")?, &self.globals))?))
+    }
+
+    /// From now on its functions draw from what is its own.
+    #[inline]
+    pub(crate) fn enter(&self) {
+        self.shared.drawing.from(&self.draws);
+    }
+}
+
+impl Drop for State {
+    fn drop(&mut self) {
+        self.shared.terminals.set(self.shared.terminals.get() - 1);
+    }
+}
+
+/// What Lua calls of this side beside random numbers.
+fn set_callbacks(lua: &Lua, host: &Table, script: &LuaScript) -> mlua::Result<()> {
+    host.set("reads_rows", reads_rows(&script.source))?;
+    host.set("can_share", can_share(&script.source))?;
+    let shared = host.clone();
+    // Modules are read by Lua itself; this only looks at their text.
+    let look_at = lua.create_function(move |_, text: LuaString| {
+        let text = text.as_bytes();
+        if reads_rows(&text) {
+            shared.set("reads_rows", true)?;
+        }
+        if can_share(&text) { Ok(()) } else { shared.set("can_share", false) }
+    })?;
+    host.set("look_at", look_at)?;
+    for (name, is_log) in [("print", false), ("log", true)] {
+        let console = script.console.clone();
+        let write = lua.create_function(move |_, text: LuaString| {
+            if is_log {
+                console.log(&text.as_bytes())
+            } else {
+                console.print(&text.as_bytes())
+            }
+            Ok(())
+        })?;
+        host.set(name, write)?;
+    }
+    Ok(())
 }
 
 /// The table `sysbench` as far as it is data.
@@ -203,13 +309,18 @@ pub(crate) fn words(error: &mlua::Error) -> String {
 impl State {
     /// Whether the script may read the rows of a result: one whose text never says so cannot.
     pub(crate) fn reads_rows(&self) -> bool {
-        self.host.get::<bool>("reads_rows").unwrap_or(true)
+        self.shared.host.get::<bool>("reads_rows").unwrap_or(true)
+    }
+
+    /// Whether terminals of the script can share a state, after all that it loaded: see [`LuaScript::shares`].
+    pub(crate) fn can_share(&self) -> bool {
+        self.shared.host.get::<bool>("can_share").unwrap_or(false)
     }
 
     /// Puts a cell, or NULL, at its column of the row that the script reads.
     pub(crate) fn put_cell(&self, column: usize, cell: Option<&[u8]>) -> mlua::Result<()> {
-        let text = cell.map(|text| self.lua.create_string(text)).transpose()?;
-        self.row.raw_set(column + 1, text)
+        let text = cell.map(|text| self.shared.lua.create_string(text)).transpose()?;
+        self.shared.row.raw_set(column + 1, text)
     }
 
     /// Notes a failure of the database where the script finds it.
@@ -221,9 +332,9 @@ impl State {
             ErrorCode::Word(..) => (if error.class == ErrorClass::Lost { 2013 } else { 0 }, String::new()),
         };
         let message = error.message.as_str();
-        self.failure.set("errno", number)?;
-        self.failure.set("state", state)?;
-        self.failure.set("message", message)?;
+        self.shared.failure.set("errno", number)?;
+        self.shared.failure.set("state", state)?;
+        self.shared.failure.set("message", message)?;
         let (words, prepare) = match error.code {
             ErrorCode::Number(..) => (
                 format!("mysql_drv_query() returned error {number} ({message})"),
@@ -231,9 +342,39 @@ impl State {
             ),
             _ => (format!("{error}"), format!("{error}")),
         };
-        self.failure.set("words", words)?;
-        self.failure.set("prepare", prepare)
+        self.shared.failure.set("words", words)?;
+        self.shared.failure.set("prepare", prepare)
     }
+}
+
+/// Whether a text changes nothing beyond its global variables: it names neither what reaches into the interpreter, nor a function of strings that
+/// it adds, which all strings would have.
+fn can_share(text: &[u8]) -> bool {
+    const REACHES: [&str; 14] = [
+        "ffi",
+        "jit",
+        "debug",
+        "setfenv",
+        "getfenv",
+        "module",
+        "package",
+        "collectgarbage",
+        "coroutine",
+        "metatable",
+        "newproxy",
+        "string[",
+        "dofile",
+        "loadfile",
+    ];
+    let text = String::from_utf8_lossy(text);
+    let adds = text.split("string.").skip(1).any(|rest| {
+        let rest = rest.trim_start_matches(|c: char| c.is_ascii_alphanumeric() || c == '_').trim_start();
+        rest.starts_with('=') && !rest.starts_with("==")
+    });
+    !adds
+        && !text.contains("function string.")
+        && !text.contains("function string:")
+        && !REACHES.iter().any(|word| text.contains(word))
 }
 
 /// Whether a text names what reads the rows of a result.

@@ -10,7 +10,7 @@ use perbuck_load::statement::{Statement, StatementId, Verb};
 use perbuck_load::workload::{Done, Operation, Terminal, TerminalId};
 
 use crate::draws::Draws;
-use crate::limit::{self, ENDED};
+use crate::limit::{self, ENDED, Most};
 use crate::raw::{Asked, Coroutine, Resumed};
 use crate::script::LuaScript;
 use crate::state::{State, asks, jobs, refused, words};
@@ -96,15 +96,19 @@ impl LuaTerminal {
         let draws = Draws::new(self.script.random.clone(), self.id.seed, (self.id.index, self.id.of));
         let failed = |message: String| DriverError::client(ErrorClass::Fatal, "lua", message);
         let state = State::new(&self.script, self.driver, thread, draws).map_err(failed)?;
-        let main = state.host.get("main").map_err(|e| failed(words(&e)))?;
-        let mut coroutine = Coroutine::new(&state.lua, main).map_err(|e| failed(words(&e)))?;
-        if coroutine.resume(true, &[i64::from(self.id.index)], i64::MAX) == Resumed::Over {
+        let mut coroutine = state.coroutine().map_err(|e| failed(words(&e)))?;
+        if coroutine.resume(true, &[i64::from(self.id.index)], self.most(&state)) == Resumed::Over {
             return Err(failed(coroutine.failure()));
         }
         self.keeps_rows = state.reads_rows();
         self.machine = Some(Box::new(Machine { coroutine, state }));
         (self.prepared, self.texts) = (Vec::new(), Vec::new());
         if runs { self.run(jobs::THREAD_INIT, connection).await.map(drop) } else { Ok(()) }
+    }
+
+    #[inline]
+    fn most(&self, state: &State) -> Most {
+        Most { until_ns: self.until_ns, held_kib: state.shared.most_kib() }
     }
 
     /// Runs a job to its end.
@@ -124,7 +128,8 @@ impl LuaTerminal {
         let mut reply = [job, 0, 0];
         let mut asked = false;
         loop {
-            let resumed = machine.coroutine.resume(false, &reply, self.until_ns);
+            machine.state.enter();
+            let resumed = machine.coroutine.resume(false, &reply, self.most(&machine.state));
             let code = if resumed == Resumed::Yielded { machine.coroutine.number(1) } else { 0 };
             match code {
                 asks::EXECUTE => reply = self.execute(machine, connection).await?,

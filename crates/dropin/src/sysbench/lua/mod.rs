@@ -45,7 +45,7 @@ pub(super) fn ordered(words: &[OsString], path: &Path, log: &mut Log) -> Result<
     let (log, mut out) = (*log, log.streams());
     settings::complete(&mut script, &given, &specs, &described, &settings)?;
     given.remarks.iter().for_each(|remark| out.say(&format!("perbuck: {remark}")));
-    script.serverless = !described.asks_database;
+    (script.serverless, script.shares) = (!described.asks_database, described.shares);
     let command = given.command.as_ref().map(|typed| command(typed, &described)).transpose()?;
     let main = MainState::new(&script, driver).map_err(|e| failed(&e))?;
     // Without a command the text of the script itself is all that runs, as under sysbench.
