@@ -68,7 +68,7 @@ const STUDIES: [&str; 4] = ["run", "compare", "report", "verify"];
 const PREPARATION: [&str; 5] = ["init", "prepare", "check", "plan", "capacity"];
 const PUBLISHED: [&str; 5] = ["price", "prices", "replay", "audit", "import"];
 const OTHER_TOOLS: [&str; 6] = ["sysbench", "tpcc", "tpch", "ch", "ycsb", "pgbench"];
-const ALONE: [&str; 7] = [
+const ALONE: [&str; 8] = [
     "README.md",
     "docs/exit-codes.md",
     "docs/commands/demo.md",
@@ -76,6 +76,7 @@ const ALONE: [&str; 7] = [
     "docs/deploy.md",
     "docs/method/intervals.md",
     "docs/own-workload.md",
+    "docs/lua.md",
 ];
 
 /// A command of a page and the output that the page shows.
@@ -313,7 +314,7 @@ fn run_with_files(page: &str, names: &[&str]) -> Desk {
     let desk = desk();
     let text = std::fs::read_to_string(root().join(page)).unwrap();
     for name in names {
-        let mark = if name.ends_with(".sql") { "--" } else { "#" };
+        let mark = if name.ends_with(".sql") || name.ends_with(".lua") { "--" } else { "#" };
         let block = &text[text.find(&format!("\n{mark} {name}")).unwrap() + 1..];
         desk.write(name, block.split("```").next().unwrap());
     }
@@ -337,6 +338,18 @@ fn the_example_of_your_own_sql() {
     let kinds = &records[0].measured.transactions;
     let share = kinds["pay.sql"].committed as f64 / (kinds["pay.sql"].committed + kinds["look.sql"].committed) as f64;
     assert!(records.len() == 6 && (share - 0.75).abs() < 0.2, "{share}");
+}
+
+#[test]
+fn the_example_of_a_script_in_lua() {
+    let desk = run_with_files("docs/lua.md", &["stock.lua", "stock.toml"]);
+    let report = desk.read("results/stock/report.md");
+    for part in ["Verdict", "full", "relaxed", "per dollar", "TPS"] {
+        assert!(report.contains(part), "{part}");
+    }
+    let records = desk.records("results/stock");
+    assert!(records.len() == 6 && records.iter().all(|record| record.measured.statements.update > 0));
+    assert!(desk.read("results/stock/study.toml").contains("UPDATE stock SET n"));
 }
 
 #[test]

@@ -97,6 +97,7 @@ impl<D: Driver, T: Dataset> Load<'_, D, T> {
                 execute(&mut session, sql).await.map_err(server(format!("creating table {}", table.bulk.name)))?;
             }
         }
+        session = self.dataset.make(session).await.map_err(server("making the tables"))?;
         if let Some(ledger) = self.ledger {
             ledger::create(&mut session, ledger, self.dataset.parts()).await.map_err(noting())?;
         }

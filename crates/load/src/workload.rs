@@ -183,6 +183,9 @@ pub trait Terminal: 'static {
     /// Is given what the terminals of a trial wait for each other by, before any of them starts. Only in a trial of streams, and beside the load.
     fn join(&mut self, _latch: Latch) {}
 
+    /// Is told when the measured window ends, in nanoseconds from now, before its first transaction.
+    fn ends_in(&mut self, _left_ns: i64) {}
+
     /// Waits until its transaction with this number may start; `false` where it has none. Only in a trial of streams, and beside the load.
     fn may_start(&mut self, _sequence: u64) -> impl Future<Output = bool> {
         std::future::ready(true)
@@ -299,6 +302,11 @@ pub trait Dataset: Send + Sync + 'static {
 
     /// Whether a run changes how much data there is, so that later trials would see another database.
     fn grows(&self) -> bool;
+
+    /// Makes what [`Self::tables`] has no statements and no rows for, once the statements were executed; returns the session.
+    fn make<S: Session>(&self, session: S) -> impl Future<Output = Result<S, DriverError>> {
+        std::future::ready(Ok(session))
+    }
 }
 
 /// The rows of one part, batch by batch.

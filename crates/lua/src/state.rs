@@ -2,20 +2,26 @@
 #![allow(unsafe_code)]
 
 use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::ptr;
 use std::rc::{Rc, Weak};
 use std::sync::Arc;
 
-use mlua::{Function, Lua, LuaOptions, LuaString, StdLib, Table, Value};
+use mlua::{Function, Lua, LuaOptions, LuaString, StdLib, Table, Value, ffi};
 use perbuck_core::units::Seed;
 use perbuck_load::error::{DriverError, ErrorClass, ErrorCode};
 
 use crate::draws::Draws;
-use crate::limit;
+use crate::limit::{self, Most, limited};
 use crate::raw::{Coroutine, Drawing, Drawn};
 use crate::script::{LuaScript, Setting};
+use crate::text::{can_share, reads_rows};
 
 /// What a state can allocate for each terminal, in bytes. A script is ended before, with its traceback: this holds what comes between two looks.
 const MEMORY: usize = 4 * limit::MEMORY_KIB * 1024;
+
+/// How long the text of a script may run before its functions are called, in nanoseconds.
+const AT_LOADING_NS: i64 = 10_000_000_000;
 
 /// What a coroutine yields first: what it asks for, or how a job ended.
 pub(crate) mod asks {
@@ -73,6 +79,7 @@ const CODES: [(&str, i64); 18] = [
 /// order: the interpreter before the cell that its functions read.
 pub(crate) struct Shared {
     lua: Lua,
+    state: *mut ffi::lua_State,
     /// What the Lua side of the API shares with this one.
     host: Table,
     /// What the server said of the last failure.
@@ -103,6 +110,9 @@ impl Shared {
         for (name, code) in CODES {
             host.set(name, code)?;
         }
+        let mut state = ptr::null_mut();
+        // SAFETY: it only tells the address of the state, which lives as long as `lua`.
+        unsafe { lua.exec_raw::<()>((), |of| state = of)? };
         let drawing = Drawing::new();
         for (name, function) in drawing.functions(&lua)? {
             host.set(name, function)?;
@@ -123,7 +133,7 @@ impl Shared {
         }
         let base = lua.load(include_str!("lua/base.lua")).set_name("=perbuck:base").into_function()?;
         let chunk = lua.load(&*script.source).set_name(format!("@{}", script.path.display())).into_function()?;
-        Ok(Self { lua, host, failure, row, base, script: chunk, of: None, terminals: Cell::new(0), drawing })
+        Ok(Self { lua, state, host, failure, row, base, script: chunk, of: None, terminals: Cell::new(0), drawing })
     }
 
     /// That of this thread for a script that can share one, else a new one.
@@ -149,6 +159,15 @@ impl Shared {
     }
 }
 
+/// Which thread a script takes a terminal for.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Thread {
+    /// Its number, if it has one.
+    pub(crate) number: Option<u32>,
+    /// How many there are.
+    pub(crate) of: u32,
+}
+
 /// The script of one terminal, or of none, with its global variables.
 pub(crate) struct State {
     /// Its part of the API.
@@ -167,21 +186,21 @@ impl State {
     pub(crate) fn alone(script: &LuaScript, driver: &str) -> Result<Self, String> {
         let draws = Draws::new(script.random.clone(), Seed(0), (0, 1));
         let shared = Shared::new(script, driver).map(Rc::new);
-        shared.and_then(|shared| Self::within(shared, script, None, draws)).map_err(|e| words(&e))
+        shared.and_then(|shared| Self::within(shared, script, Thread { number: None, of: 1 }, draws)).map_err(|e| words(&e))
     }
 
-    /// The same for a terminal: `thread` is its number, if it has one.
+    /// The same for a terminal.
     ///
     /// # Errors
     /// What Lua says of the script, with its file and line.
-    pub(crate) fn new(script: &Arc<LuaScript>, driver: &str, thread: Option<u32>, draws: Draws) -> Result<Self, String> {
+    pub(crate) fn new(script: &Arc<LuaScript>, driver: &str, thread: Thread, draws: Draws) -> Result<Self, String> {
         let shared = Shared::of_thread(script, driver);
         let state = shared.and_then(|shared| Self::within(shared, script, thread, draws)).map_err(|e| words(&e))?;
         state.shared.host.set("threaded", true).map_err(|e| words(&e))?;
         Ok(state)
     }
 
-    fn within(shared: Rc<Shared>, script: &LuaScript, thread: Option<u32>, draws: Draws) -> mlua::Result<Self> {
+    fn within(shared: Rc<Shared>, script: &LuaScript, thread: Thread, draws: Draws) -> mlua::Result<Self> {
         shared.terminals.set(shared.terminals.get() + 1);
         let lua = &shared.lua;
         lua.set_memory_limit(MEMORY * shared.terminals.get())?;
@@ -192,7 +211,7 @@ impl State {
         let (own, draws) = (lua.create_table()?, Drawn::new(draws));
         shared.drawing.from(&draws);
         shared.host.set("threaded", false)?;
-        globals.set("thread_id", thread.unwrap_or(0))?;
+        globals.set("thread_id", thread.number.unwrap_or(0))?;
         globals.set("sysbench", table_of(lua, script, thread)?)?;
         shared.base.set_environment(globals.clone())?;
         shared.base.call::<()>((&shared.host, &own))?;
@@ -206,7 +225,8 @@ impl State {
             }
         }
         shared.script.set_environment(globals.clone())?;
-        shared.script.call::<()>(())?;
+        let most = Most { until_ns: limit::now_ns() + AT_LOADING_NS, held_kib: shared.most_kib() };
+        limited(shared.state, most, || shared.script.call::<()>(()))?;
         Ok(Self { own, globals, draws, shared })
     }
 
@@ -238,10 +258,15 @@ impl Drop for State {
 fn set_callbacks(lua: &Lua, host: &Table, script: &LuaScript) -> mlua::Result<()> {
     host.set("reads_rows", reads_rows(&script.source))?;
     host.set("can_share", can_share(&script.source))?;
+    host.set("read", lua.create_table()?)?;
+    if script.is_held {
+        host.set("modules", lua.create_table_from(script.modules.iter().map(|(name, text)| (name.as_str(), text.as_str())))?)?;
+    }
     let shared = host.clone();
     // Modules are read by Lua itself; this only looks at their text.
-    let look_at = lua.create_function(move |_, text: LuaString| {
-        let text = text.as_bytes();
+    let look_at = lua.create_function(move |_, (name, module): (LuaString, LuaString)| {
+        let text = module.as_bytes();
+        shared.get::<Table>("read")?.set(name, &module)?;
         if reads_rows(&text) {
             shared.set("reads_rows", true)?;
         }
@@ -264,16 +289,17 @@ fn set_callbacks(lua: &Lua, host: &Table, script: &LuaScript) -> mlua::Result<()
 }
 
 /// The table `sysbench` as far as it is data.
-fn table_of(lua: &Lua, script: &LuaScript, thread: Option<u32>) -> mlua::Result<Table> {
+fn table_of(lua: &Lua, script: &LuaScript, thread: Thread) -> mlua::Result<Table> {
     let (table, cmdline, opt) = (lua.create_table()?, lua.create_table()?, lua.create_table()?);
     cmdline.set("script_path", script.path.to_string_lossy().as_ref())?;
     cmdline.set("command", script.command.as_deref())?;
+    opt.set("threads", thread.of)?;
     for (name, setting) in &script.settings {
         opt.set(name.as_str(), value(lua, setting)?)?;
     }
     table.set("cmdline", cmdline)?;
     table.set("opt", opt)?;
-    table.set("tid", thread.unwrap_or(0))?;
+    table.set("tid", thread.number.unwrap_or(0))?;
     Ok(table)
 }
 
@@ -312,6 +338,12 @@ impl State {
         self.shared.host.get::<bool>("reads_rows").unwrap_or(true)
     }
 
+    /// The texts of the modules that it has loaded, by the names of their files.
+    pub(crate) fn modules(&self) -> mlua::Result<BTreeMap<String, String>> {
+        let read = self.shared.host.get::<Table>("read")?;
+        read.pairs::<String, LuaString>().map(|pair| pair.map(|(name, text)| (name, text.to_string_lossy()))).collect()
+    }
+
     /// Whether terminals of the script can share a state, after all that it loaded: see [`LuaScript::shares`].
     pub(crate) fn can_share(&self) -> bool {
         self.shared.host.get::<bool>("can_share").unwrap_or(false)
@@ -345,41 +377,4 @@ impl State {
         self.shared.failure.set("words", words)?;
         self.shared.failure.set("prepare", prepare)
     }
-}
-
-/// Whether a text changes nothing beyond its global variables: it names neither what reaches into the interpreter, nor a function of strings that
-/// it adds, which all strings would have.
-fn can_share(text: &[u8]) -> bool {
-    const REACHES: [&str; 14] = [
-        "ffi",
-        "jit",
-        "debug",
-        "setfenv",
-        "getfenv",
-        "module",
-        "package",
-        "collectgarbage",
-        "coroutine",
-        "metatable",
-        "newproxy",
-        "string[",
-        "dofile",
-        "loadfile",
-    ];
-    let text = String::from_utf8_lossy(text);
-    let adds = text.split("string.").skip(1).any(|rest| {
-        let rest = rest.trim_start_matches(|c: char| c.is_ascii_alphanumeric() || c == '_').trim_start();
-        rest.starts_with('=') && !rest.starts_with("==")
-    });
-    !adds
-        && !text.contains("function string.")
-        && !text.contains("function string:")
-        && !REACHES.iter().any(|word| text.contains(word))
-}
-
-/// Whether a text names what reads the rows of a result.
-fn reads_rows(text: &[u8]) -> bool {
-    [b"fetch_row".as_slice(), b"nfields", b"loadstring", b"dofile", b"loadfile"]
-        .iter()
-        .any(|name| text.windows(name.len()).any(|part| part == *name))
 }

@@ -13,7 +13,7 @@ use crate::draws::Draws;
 use crate::limit::{self, ENDED, Most};
 use crate::raw::{Asked, Coroutine, Resumed};
 use crate::script::LuaScript;
-use crate::state::{State, asks, jobs, refused, words};
+use crate::state::{State, Thread, asks, jobs, refused, words};
 
 /// How long after its window a script that still runs is ended, in nanoseconds.
 const AFTER_WINDOW_NS: i64 = 1_000_000_000;
@@ -92,7 +92,7 @@ impl LuaTerminal {
         limit::watch_this_thread();
         let runs = self.script.applies_load();
         // A command with one thread runs in sysbench's main thread, which has no number.
-        let thread = (runs || self.id.of > 1).then_some(self.id.index);
+        let thread = Thread { number: (runs || self.id.of > 1).then_some(self.id.index), of: self.id.of };
         let draws = Draws::new(self.script.random.clone(), self.id.seed, (self.id.index, self.id.of));
         let failed = |message: String| DriverError::client(ErrorClass::Fatal, "lua", message);
         let state = State::new(&self.script, self.driver, thread, draws).map_err(failed)?;
@@ -359,6 +359,10 @@ impl Terminal for LuaTerminal {
         Ok(())
     }
 
+    fn ends_in(&mut self, left_ns: i64) {
+        self.until_ns = limit::now_ns().saturating_add(left_ns).saturating_add(AFTER_WINDOW_NS);
+    }
+
     fn kind(&mut self, _operation: &Operation) -> u8 {
         0
     }
@@ -369,11 +373,6 @@ impl Terminal for LuaTerminal {
         }
         if connection.statements() < self.texts.len() {
             self.prepare_all(connection).await?;
-        }
-        if operation.sequence == 0
-            && let Some(length_ns) = self.script.length_ns
-        {
-            self.until_ns = limit::now_ns().saturating_add(length_ns as i64).saturating_add(AFTER_WINDOW_NS);
         }
         if let Some(machine) = &mut self.machine {
             machine.state.draws.get().draw_from(operation.rng.clone());

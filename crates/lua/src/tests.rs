@@ -1,14 +1,12 @@
 //! Scripts on an SQLite file in memory of the test: what the API does without a server.
 
-use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::{Arc, Mutex};
 
 use perbuck_core::units::Seed;
-use perbuck_workloads::Benchmark;
 
 use crate::draws::Draws;
-use crate::state::State;
+use crate::state::{State, Thread};
 use crate::*;
 
 /// A script with this text, and what it prints.
@@ -18,9 +16,7 @@ fn script(text: &str) -> (LuaScript, Arc<Mutex<String>>) {
         let printed = Arc::clone(printed);
         move |text: &[u8]| printed.lock().unwrap().push_str(&String::from_utf8_lossy(text))
     };
-    let mut script = LuaScript::checked(&BTreeMap::new()).unwrap();
-    script.path = "/of/a/test.lua".into();
-    script.source = Arc::new(text.as_bytes().to_vec());
+    let mut script = LuaScript::of_file("/of/a/test.lua".into(), "test.lua".to_owned(), text.as_bytes().to_vec());
     script.command = Some("run".to_owned());
     script.console = Console::new(keep(&printed), keep(&printed));
     (script, printed)
@@ -29,9 +25,14 @@ fn script(text: &str) -> (LuaScript, Arc<Mutex<String>>) {
 /// What the text prints when it is loaded.
 fn printed(text: &str) -> String {
     let (script, printed) = script(text);
-    State::new(&Arc::new(script.clone()), "mysql", Some(3), Draws::new(script.random.clone(), Seed(1), (0, 1)))
-        .map_err(|e| panic!("{e}"))
-        .ok();
+    State::new(
+        &Arc::new(script.clone()),
+        "mysql",
+        Thread { number: Some(3), of: 4 },
+        Draws::new(script.random.clone(), Seed(1), (0, 1)),
+    )
+    .map_err(|e| panic!("{e}"))
+    .ok();
     printed.lock().unwrap().clone()
 }
 
@@ -139,7 +140,10 @@ fn terminals(text: &str) -> (bool, Vec<State>) {
     script.shares = describe(&script, "mysql").unwrap().shares;
     let script = Arc::new(script);
     let draws = || Draws::new(script.random.clone(), Seed(1), (0, 1));
-    (script.shares, (0..3).map(|thread| State::new(&script, "mysql", Some(thread), draws()).unwrap()).collect())
+    (
+        script.shares,
+        (0..3).map(|thread| State::new(&script, "mysql", Thread { number: Some(thread), of: 3 }, draws()).unwrap()).collect(),
+    )
 }
 
 #[test]

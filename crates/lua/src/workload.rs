@@ -1,16 +1,15 @@
-//! The benchmark of a script: its terminals, and data that only the script knows.
+//! The benchmark of a script: its terminals.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use perbuck_core::units::Seed;
 use perbuck_database::Dialect;
 use perbuck_load::statement::Catalogue;
-use perbuck_load::values::Params;
-use perbuck_load::workload::{Check, Dataset, Part, TableSpec, TerminalId, Workload};
+use perbuck_load::workload::{TerminalId, Workload};
 
 use crate::script::LuaScript;
 use crate::terminal::LuaTerminal;
+use crate::values::completed;
 
 /// A script against a database.
 #[derive(Debug)]
@@ -24,12 +23,15 @@ impl LuaWorkload {
     /// The script on a database of this dialect.
     pub fn new(script: &LuaScript, dialect: &'static dyn Dialect, _seed: Seed) -> Self {
         let catalogue = Catalogue::labelled(&["select", "insert", "update", "delete", "other"]);
-        Self { script: Arc::new(script.clone()), catalogue: Arc::new(catalogue), driver: driver_name(dialect) }
+        let driver = driver_name(dialect);
+        // A command line has read its options itself.
+        let script = if script.is_held { completed(script, driver) } else { script.clone() };
+        Self { script: Arc::new(script), catalogue: Arc::new(catalogue), driver }
     }
 }
 
 /// The name of a database's driver in sysbench; scripts tell databases apart by it.
-fn driver_name(dialect: &dyn Dialect) -> &'static str {
+pub(crate) fn driver_name(dialect: &dyn Dialect) -> &'static str {
     match dialect.family() {
         "postgres" => "pgsql",
         other => other,
@@ -49,43 +51,5 @@ impl Workload for LuaWorkload {
 
     fn terminal(&self, id: TerminalId) -> LuaTerminal {
         LuaTerminal::new(Arc::clone(&self.script), id, self.driver)
-    }
-}
-
-/// Data that the script makes itself, by its command `prepare`.
-#[derive(Debug)]
-pub struct NoData;
-
-impl Dataset for NoData {
-    type Part = Self;
-
-    fn tables(&self) -> Vec<TableSpec> {
-        Vec::new()
-    }
-
-    fn parts(&self) -> u32 {
-        0
-    }
-
-    fn part(&self, _index: u32) -> Self {
-        Self
-    }
-
-    fn checks(&self) -> Vec<Check> {
-        Vec::new()
-    }
-
-    fn parameters(&self) -> BTreeMap<String, String> {
-        BTreeMap::new()
-    }
-
-    fn grows(&self) -> bool {
-        false
-    }
-}
-
-impl Part for NoData {
-    fn next_batch(&mut self, _cells: &mut Params) -> Option<usize> {
-        None
     }
 }

@@ -1,22 +1,36 @@
 -- What a state has once, for all of its terminals: how modules are found, C functions, and the environments of terminals that share the state.
 local host = ...
-local chunks, setfenv, loadfile, error, pairs = {}, setfenv, loadfile, error, pairs
+local chunks, setfenv, error, pairs = {}, setfenv, error, pairs
 local require, searchpath, package = require, package.searchpath, package
 
 io.stdout:setvbuf("no")
 
--- What a module reads of results decides what is kept of them.
-local find, open = package.loaders[2], io.open
-local function look_at_file(path)
-  local file = path and open(path, "rb")
-  if file then
-    host.look_at(file:read("*a"))
-    file:close()
+-- The text of a module and what messages call it: one that a study holds, or a file. What it reads of results decides what is kept of them.
+local open, loadstring = io.open, loadstring
+local function source(name)
+  local key = name:gsub("%.", "/") .. ".lua"
+  if host.modules then
+    local text = host.modules[key]
+    if text then host.look_at(key, text) end
+    return text, text and key or "\n\tno module '" .. key .. "' in the study: add it to `file`"
   end
+  local path, tried = searchpath(name, package.path)
+  local file = path and open(path, "rb")
+  if not file then return nil, tried end
+  local text = file:read("*a"):gsub("^#[^\n]*", "")
+  file:close()
+  host.look_at(key, text)
+  return text, path
+end
+local function load(name, text, path)
+  local chunk, failure = loadstring(text, "@" .. path)
+  if not chunk then error("error loading module '" .. name .. "':\n\t" .. failure, 0) end
+  return chunk
 end
 package.loaders[2] = function(name)
-  look_at_file(searchpath(name, package.path))
-  return find(name)
+  local text, path = source(name)
+  if not text then return path end
+  return load(name, text, path)
 end
 
 -- A call that sleeps in C would stop every terminal of its load thread.
@@ -42,16 +56,13 @@ function host.environment()
   env._G, loaded._G = env, env
   function env.require(name)
     if loaded[name] ~= nil then return loaded[name] end
-    local path = searchpath(name, package.path)
-    -- What is no file in Lua is the same for all.
-    if not path then return require(name) end
-    local chunk = chunks[path]
+    local chunk = chunks[name]
     if not chunk then
-      local failure
-      chunk, failure = loadfile(path)
-      if not chunk then error(failure, 0) end
-      chunks[path] = chunk
-      look_at_file(path)
+      local text, path = source(name)
+      -- What is no file in Lua is the same for all.
+      if not text then return require(name) end
+      chunk = load(name, text, path)
+      chunks[name] = chunk
     end
     loaded[name] = true
     local value = setfenv(chunk, env)(name)
