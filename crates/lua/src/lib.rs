@@ -2,6 +2,8 @@
 //! coroutine, which yields to the event loop at each query. The API is written from its documentation: [`state`] makes a state,
 //! `lua/` holds what is Lua of it, [`raw`] the calls that a statement passes through, [`limit`] ends scripts that run for ever.
 
+#[cfg(test)]
+mod allocation_tests;
 mod data;
 mod describe;
 mod draws;

@@ -17,6 +17,8 @@ const LOOK_NS: i64 = 50_000_000;
 const LOOKS: u32 = 200;
 /// After so many catches of the error by the script itself, it comes at every instruction.
 const CATCHES: u32 = 3;
+/// Instructions between two of the first ones.
+const REPORT: c_int = 10_000;
 /// What a terminal may hold, in KiB.
 pub(crate) const MEMORY_KIB: usize = 256 * 1024;
 /// What the error of an ended script says, and how it begins.
@@ -214,7 +216,8 @@ unsafe fn raise(state: *mut ffi::lua_State, words: &'static CStr) {
     // SAFETY: as above; the text of a string does not move while the string is on the stack.
     unsafe {
         if ended <= CATCHES {
-            ffi::lua_sethook(state, None, 0, 0);
+            // Enough for what reports the error; a script that catches it is ended again then.
+            ffi::lua_sethook(state, Some(end), ffi::LUA_MASKCOUNT, REPORT);
         }
         if ended == 1 {
             ffi::luaL_traceback(state, state, words.as_ptr(), 0);

@@ -15,7 +15,7 @@ use crate::draws::Draws;
 use crate::limit::{self, Most, limited};
 use crate::raw::{Coroutine, Drawing, Drawn};
 use crate::script::{LuaScript, Setting};
-use crate::text::{can_share, reads_rows};
+use crate::text::{can_share, only_reads, reads_rows};
 
 /// What a state can allocate for each terminal, in bytes. A script is ended before, with its traceback: this holds what comes between two looks.
 const MEMORY: usize = 4 * limit::MEMORY_KIB * 1024;
@@ -91,6 +91,8 @@ pub(crate) struct Shared {
     script: Function,
     /// Whose it is, where terminals share it.
     of: Option<Arc<LuaScript>>,
+    /// The options, where no terminal writes to them: then they share this table.
+    opt: Option<Table>,
     /// Terminals that it has.
     terminals: Cell<usize>,
     drawing: Drawing,
@@ -131,9 +133,12 @@ impl Shared {
         for (name, text) in [("sql", include_str!("lua/sql.lua")), ("environment", include_str!("lua/environment.lua"))] {
             lua.load(text).set_name(format!("=perbuck:{name}")).call::<()>(&host)?;
         }
+        let mut texts = script.modules.values().map(String::as_bytes).chain([&**script.source]);
+        let opt = (script.shares && texts.all(only_reads)).then(|| lua.create_table()).transpose()?;
+        host.set("shares_tables", opt.is_some())?;
         let base = lua.load(include_str!("lua/base.lua")).set_name("=perbuck:base").into_function()?;
         let chunk = lua.load(&*script.source).set_name(format!("@{}", script.path.display())).into_function()?;
-        Ok(Self { lua, state, host, failure, row, base, script: chunk, of: None, terminals: Cell::new(0), drawing })
+        Ok(Self { lua, state, host, failure, row, base, script: chunk, of: None, opt, terminals: Cell::new(0), drawing })
     }
 
     /// That of this thread for a script that can share one, else a new one.
@@ -212,11 +217,11 @@ impl State {
         shared.drawing.from(&draws);
         shared.host.set("threaded", false)?;
         globals.set("thread_id", thread.number.unwrap_or(0))?;
-        globals.set("sysbench", table_of(lua, script, thread)?)?;
+        globals.set("sysbench", table_of(&shared, script, thread)?)?;
         shared.base.set_environment(globals.clone())?;
         shared.base.call::<()>((&shared.host, &own))?;
+        globals.set("test", script.path.to_string_lossy().as_ref())?;
         if script.legacy {
-            globals.set("test", script.path.to_string_lossy().as_ref())?;
             for (name, setting) in &script.settings {
                 // An option has the name of a library: --debug.
                 if !globals.contains_key(name.as_str())? {
@@ -289,8 +294,10 @@ fn set_callbacks(lua: &Lua, host: &Table, script: &LuaScript) -> mlua::Result<()
 }
 
 /// The table `sysbench` as far as it is data.
-fn table_of(lua: &Lua, script: &LuaScript, thread: Thread) -> mlua::Result<Table> {
-    let (table, cmdline, opt) = (lua.create_table()?, lua.create_table()?, lua.create_table()?);
+fn table_of(shared: &Shared, script: &LuaScript, thread: Thread) -> mlua::Result<Table> {
+    let lua = &shared.lua;
+    let (table, cmdline) = (lua.create_table()?, lua.create_table()?);
+    let opt = shared.opt.clone().map_or_else(|| lua.create_table(), Ok)?;
     cmdline.set("script_path", script.path.to_string_lossy().as_ref())?;
     cmdline.set("command", script.command.as_deref())?;
     opt.set("threads", thread.of)?;

@@ -50,6 +50,8 @@ fn a_script_finds_what_sysbench_gives() {
         printed("print(pcall(sysbench.sql.driver, 'other'))"),
         "FATAL: invalid database driver name: 'other'false\tfailed to initialize the DB driver\n"
     );
+    let declared = "ffi.cdef('void sb_counter_inc(int, sb_counter_type);') ffi.C.sb_counter_inc(0, ffi.C.SB_CNT_ERROR)";
+    assert_eq!(printed(&format!("{declared} print(tonumber(ffi.C.SB_CNT_ERROR))")), "4\n");
     for law in ["default", "uniform", "gaussian", "special", "pareto", "zipfian", "unique"] {
         assert_eq!(
             printed(&format!("for _ = 1, 99 do local n = sysbench.rand.{law}(3, 5) assert(n >= 3 and n <= 5) end print(1)")),

@@ -18,17 +18,22 @@ for value, name in ipairs { "NULL", "BOOL", "INT", "SIZE", "DOUBLE", "STRING", "
   cmdline["ARG_" .. name] = value - 1
 end
 
-sysbench.rand = {
-  default = host.rand_default, uniform = host.rand_uniform, gaussian = host.rand_gaussian, special = host.rand_special,
-  pareto = host.rand_pareto, zipfian = host.rand_zipfian, unique = host.rand_unique, string = host.random_string,
-  uniform_double = host.rand_double,
-}
-local rand = sysbench.rand
-function rand.uniform_uint64() return host.rand_high() * 4294967296ULL + host.rand_high() end
-function rand.varstring(shortest, longest)
-  assert(shortest <= longest and longest > 0)
-  return host.random_letters(rand.uniform(shortest, longest))
+local rand = host.rand
+if not rand then
+  rand = {
+    default = host.rand_default, uniform = host.rand_uniform, gaussian = host.rand_gaussian, special = host.rand_special,
+    pareto = host.rand_pareto, zipfian = host.rand_zipfian, unique = host.rand_unique, string = host.random_string,
+    uniform_double = host.rand_double,
+  }
+  function rand.uniform_uint64() return host.rand_high() * 4294967296ULL + host.rand_high() end
+  function rand.varstring(shortest, longest)
+    assert(shortest <= longest and longest > 0)
+    return host.random_letters(rand.uniform(shortest, longest))
+  end
+  -- Where scripts write nothing to it, the terminals of a state have one.
+  host.rand = host.shares_tables and rand or nil
 end
+sysbench.rand = rand
 
 -- Reports of a time: what hooks of a script may print.
 local function per_second(stat)

@@ -33,8 +33,13 @@ package.loaders[2] = function(name)
   return load(name, text, path)
 end
 
--- A call that sleeps in C would stop every terminal of its load thread.
+-- A type that sysbench itself has declared: scripts declare functions with it.
+ffi.cdef [[
+  typedef enum { SB_CNT_OTHER, SB_CNT_READ, SB_CNT_WRITE, SB_CNT_TRX, SB_CNT_ERROR, SB_CNT_RECONNECT, SB_CNT_MAX } sb_counter_type;
+]]
+-- A call that sleeps in C would stop every terminal of its load thread. perbuck counts statements and errors itself.
 local C, own = ffi.C, {}
+function own.sb_counter_inc() end
 function own.usleep(us)
   host.ask(host.SLEEP, tonumber(us))
   return 0
