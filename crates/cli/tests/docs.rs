@@ -5,6 +5,8 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by it")]
 
 mod common;
+#[path = "docs/pages.rs"]
+mod pages;
 #[path = "docs/substitutions.rs"]
 mod substitutions;
 
@@ -13,6 +15,7 @@ use std::process::Command;
 
 use common::maria::Maria;
 use common::{Desk, SQLITE_STUDY, edited};
+use pages::{ALONE, OTHER_TOOLS, PREPARATION, PUBLISHED, STUDIES};
 use substitutions::SUBSTITUTIONS;
 
 /// Commands of pages that no test runs as they stand, and why: page, beginning of the command, reason.
@@ -61,22 +64,6 @@ const NOT_RUN: &[(&str, &str, &str)] = &[
     ),
     ("docs/lua.md", "perbuck sysbench", "a script of one's own; lua.rs runs others"),
     ("docs/releases.md", "", "builds for half an hour; dev/release.d/check runs what it makes"),
-];
-
-/// Pages whose commands run here, by what they need.
-const STUDIES: [&str; 4] = ["run", "compare", "report", "verify"];
-const PREPARATION: [&str; 5] = ["init", "prepare", "check", "plan", "capacity"];
-const PUBLISHED: [&str; 5] = ["price", "prices", "replay", "audit", "import"];
-const OTHER_TOOLS: [&str; 6] = ["sysbench", "tpcc", "tpch", "ch", "ycsb", "pgbench"];
-const ALONE: [&str; 8] = [
-    "README.md",
-    "docs/exit-codes.md",
-    "docs/commands/demo.md",
-    "docs/two-databases.md",
-    "docs/deploy.md",
-    "docs/method/intervals.md",
-    "docs/own-workload.md",
-    "docs/lua.md",
 ];
 
 /// A command of a page and the output that the page shows.

@@ -1,6 +1,7 @@
-//! sysbench's Lua scripts as a benchmark of perbuck. Each terminal has a state of LuaJIT with sysbench's API; its script runs in a
-//! coroutine, which yields to the event loop at each query. The API is written from its documentation: [`state`] makes a state,
-//! `lua/` holds what is Lua of it, [`raw`] the calls that a statement passes through, [`limit`] ends scripts that run for ever.
+//! sysbench's Lua scripts as a benchmark of perbuck. Each terminal has global variables of its own in a state of LuaJIT with sysbench's API;
+//! its script runs in a coroutine, which yields to the event loop at each query. The API is written from its documentation: [`state`] makes
+//! a state, `lua/` holds what is Lua of it, [`raw`] the calls that a statement passes through, [`limit`] ends scripts that run for ever.
+//! [`study`] reads a script in a study.
 
 #[cfg(test)]
 mod allocation_tests;

@@ -44,7 +44,9 @@ function own.usleep(us)
   host.ask(host.SLEEP, tonumber(us))
   return 0
 end
-for _, law in ipairs { "default", "uniform", "gaussian", "special", "pareto", "zipfian", "unique" } do own["sb_rand_" .. law] = host["rand_" .. law] end
+for _, law in ipairs { "default", "uniform", "gaussian", "special", "pareto", "zipfian", "unique" } do
+  own["sb_rand_" .. law] = host["rand_" .. law]
+end
 own.sb_rand_uniform_double = host.rand_double
 function own.sb_rand_uniform_uint64() return host.rand_high() * 4294967296ULL + host.rand_high() end
 ffi.C = setmetatable({}, { __index = function(_, name) return own[name] or C[name] end })

@@ -13,7 +13,9 @@ local function answered(...)
   return ...
 end
 local function ask(...)
-  if not host.threaded then error("a query is asked outside of any thread: perbuck has connections in thread_init, event, thread_done and commands", 0) end
+  if not host.threaded then
+    error("a query is asked outside of any thread: perbuck has connections in thread_init, event, thread_done and commands", 0)
+  end
   if nested then
     asked = true
     return answered(yield(...))
