@@ -282,9 +282,9 @@ fn set_callbacks(lua: &Lua, host: &Table, script: &LuaScript) -> mlua::Result<()
         let console = script.console.clone();
         let write = lua.create_function(move |_, text: LuaString| {
             if is_log {
-                console.log(&text.as_bytes())
+                console.log(&text.as_bytes());
             } else {
-                console.print(&text.as_bytes())
+                console.print(&text.as_bytes());
             }
             Ok(())
         })?;

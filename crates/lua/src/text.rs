@@ -48,7 +48,8 @@ pub(crate) fn only_reads(text: &[u8]) -> bool {
                 plain.contains('=')
             };
             let defines = line.contains("function sysbench.opt") || line.contains("function sysbench.rand");
-            is_entry && !defines && !assigns(entry) && !(line.starts_with("sysbench") && line.ends_with(','))
+            let goes_on = line.starts_with("sysbench") && line.ends_with(',');
+            is_entry && !defines && !goes_on && !assigns(entry)
         },
     )
 }
