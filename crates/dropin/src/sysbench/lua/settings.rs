@@ -153,7 +153,9 @@ pub(super) fn complete(
     script.tolerance = settings.load.tolerance.clone();
     script.compiled = matches!(text(given, "luajit-cmd"), "on");
     if script.legacy {
-        script.settings.push(("num_threads".to_owned(), Setting::Number(f64::from(settings.load.connections))));
+        // What sysbench's older scripts read: a default of its driver for MySQL, and the older name of `threads`.
+        let own = [("num_threads", f64::from(settings.load.connections)), ("myisam_max_rows", 1e6)];
+        script.settings.extend(own.map(|(name, number)| (name.to_owned(), Setting::Number(number))));
     }
     Ok(())
 }
