@@ -5,6 +5,8 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by it")]
 
 mod common;
+#[path = "docs/pages.rs"]
+mod pages;
 #[path = "docs/substitutions.rs"]
 mod substitutions;
 
@@ -13,6 +15,7 @@ use std::process::Command;
 
 use common::maria::Maria;
 use common::{Desk, SQLITE_STUDY, edited};
+use pages::{ALONE, OTHER_TOOLS, PREPARATION, PUBLISHED, STUDIES};
 use substitutions::SUBSTITUTIONS;
 
 /// Commands of pages that no test runs as they stand, and why: page, beginning of the command, reason.
@@ -63,21 +66,6 @@ const NOT_RUN: &[(&str, &str, &str)] = &[
     ),
     ("docs/lua.md", "perbuck sysbench", "a script of one's own; lua.rs runs others"),
     ("docs/releases.md", "", "builds for half an hour; dev/release.d/check runs what it makes"),
-];
-
-/// Pages whose commands run here, by what they need.
-const STUDIES: [&str; 4] = ["run", "compare", "report", "verify"];
-const PREPARATION: [&str; 6] = ["init", "prepare", "data", "check", "plan", "capacity"];
-const PUBLISHED: [&str; 5] = ["price", "prices", "replay", "audit", "import"];
-const OTHER_TOOLS: [&str; 6] = ["sysbench", "tpcc", "tpch", "ch", "ycsb", "pgbench"];
-const ALONE: [&str; 7] = [
-    "README.md",
-    "docs/exit-codes.md",
-    "docs/commands/demo.md",
-    "docs/two-databases.md",
-    "docs/deploy.md",
-    "docs/method/intervals.md",
-    "docs/own-workload.md",
 ];
 
 /// A command of a page and the output that the page shows.
@@ -315,7 +303,7 @@ fn run_with_files(page: &str, names: &[&str]) -> Desk {
     let desk = desk();
     let text = std::fs::read_to_string(root().join(page)).unwrap();
     for name in names {
-        let mark = if name.ends_with(".sql") { "--" } else { "#" };
+        let mark = if name.ends_with(".sql") || name.ends_with(".lua") { "--" } else { "#" };
         let block = &text[text.find(&format!("\n{mark} {name}")).unwrap() + 1..];
         desk.write(name, block.split("```").next().unwrap());
     }
@@ -339,6 +327,18 @@ fn the_example_of_your_own_sql() {
     let kinds = &records[0].measured.transactions;
     let share = kinds["pay.sql"].committed as f64 / (kinds["pay.sql"].committed + kinds["look.sql"].committed) as f64;
     assert!(records.len() == 6 && (share - 0.75).abs() < 0.2, "{share}");
+}
+
+#[test]
+fn the_example_of_a_script_in_lua() {
+    let desk = run_with_files("docs/lua.md", &["stock.lua", "stock.toml"]);
+    let report = desk.read("results/stock/report.md");
+    for part in ["Verdict", "full", "relaxed", "per dollar", "TPS"] {
+        assert!(report.contains(part), "{part}");
+    }
+    let records = desk.records("results/stock");
+    assert!(records.len() == 6 && records.iter().all(|record| record.measured.statements.update > 0));
+    assert!(desk.read("results/stock/study.toml").contains("UPDATE stock SET n"));
 }
 
 #[test]

@@ -244,11 +244,76 @@ end
     assert!(refused.out.contains("1062"), "{refused:#?}");
 }
 
+const SHOP: &str = r#"
+local names = require("shop.names")
+sysbench.cmdline.options = { rows = {"Rows", 10}, step = {"Step", 1}, label = {"Label", "x"} }
+function prepare()
+  local con = sysbench.sql.driver():connect()
+  con:query("CREATE TABLE " .. names.table .. "(id INT PRIMARY KEY, n INT)")
+  for id = 1, sysbench.opt.rows do con:query(("INSERT INTO %s VALUES (%d, 0)"):format(names.table, id)) end
+end
+function thread_init(tid)
+  con = sysbench.sql.driver():connect()
+  stmt = con:prepare("UPDATE " .. names.table .. " SET n = n + ? WHERE id = ?")
+  step, id = stmt:bind_create(sysbench.sql.type.INT), stmt:bind_create(sysbench.sql.type.INT)
+  stmt:bind_param(step, id)
+  assert(sysbench.opt.threads == 2 and sysbench.opt.label == "two words")
+end
+function event()
+  step:set(sysbench.opt.step)
+  id:set(sysbench.rand.uniform(1, sysbench.opt.rows))
+  stmt:execute()
+end
+"#;
+
 #[test]
-fn a_study_of_a_script_is_refused_before_anything_runs() {
+fn a_study_runs_a_script_with_its_modules_on_tables_that_it_makes() {
+    let mut desk = Desk::new();
+    let maria = Maria::fresh(&mut desk, "PERBUCK_TEST_MARIADB", "lua_study");
+    desk.write("shop.lua", SHOP);
+    desk.write("shop/names.lua", "return { table = 'goods' }");
+    let workload = "kind = \"lua\"\nfile = \"shop.lua, shop/names.lua\"\noptions = \"step=3 label='two words'\"\n\
+                    init = \"shop.lua, shop/names.lua\"\ntables = \"goods\"\ninit_options = \"rows=40\"";
+    let sweep = "connections = [2]\nwarmup = \"100ms\"\nduration = \"500ms\"\ntrials = 1";
+    desk.write("s.toml", &study(&maria.url(), workload, sweep));
+    let ran = desk.perbuck(&["run", "s.toml"]);
+    assert_eq!(ran.code, Some(0), "{ran:#?}");
+    let record = desk.records("results/s").remove(0);
+    assert!(record.measured.statements.update > 0 && record.measured.transactions["event"].failed == 0, "{record:#?}");
+    let seen = maria.sql("SELECT COUNT(*), SUM(n) > 0, SUM(n) % 3 FROM goods");
+    assert_eq!(seen.split_whitespace().collect::<Vec<_>>(), ["40", "1", "0"]);
+    let kept = desk.read("results/s/study.toml");
+    assert!(kept.contains("shop/names.lua") && kept.contains("return { table = 'goods' }"), "{kept}");
+    // A changed module is another study.
+    desk.write("shop/names.lua", "return { table = 'goods', of = 1 }");
+    let changed = desk.perbuck(&["run", "s.toml"]);
+    assert!(changed.code != Some(0) && changed.err.contains("another version of this study"), "{changed:#?}");
+}
+
+#[test]
+fn a_study_of_a_wrong_script_is_refused_before_anything_runs() {
     let desk = Desk::new();
-    desk.write("s.toml", &study("sqlite:s.db", "kind = \"lua\"\nfile = \"mine.lua\"", "connections = [1]\nduration = \"1s\""));
-    let refused = desk.perbuck(&["check", "s.toml"]);
-    let said = ["s.toml:6: workload `w`: a study runs no script in Lua", "perbuck sysbench mine.lua run"];
-    assert!(refused.code == Some(2) && said.iter().all(|words| refused.err.contains(words)), "{refused:#?}");
+    let check = |text: &str, keys: &str| {
+        desk.write("mine.lua", text);
+        let workload = format!("kind = \"lua\"\nfile = \"mine.lua\"\n{keys}");
+        desk.write("s.toml", &study("sqlite:s.db", &workload, "connections = [1]\nduration = \"1s\""));
+        desk.perbuck(&["check", "s.toml"])
+    };
+    let options = "sysbench.cmdline.options = { rows = {'Rows', 10}, fast = {'Fast', false} } function event() end";
+    for (text, keys, said) in [
+        ("function event(\nend", "", "mine.lua:2: <name> or '...' expected near 'end'"),
+        ("\nnothing.x = 1 function event() end", "", "mine.lua:2: attempt to index global 'nothing'"),
+        ("while true do end function event() end", "", "it ran too long without a query"),
+        ("require('other') function event() end", "", "no module 'other.lua' in the study"),
+        ("function other() end", "", "mine.lua has no function `event`"),
+        (options, "options = \"row=3\"", "did you mean `rows`?"),
+        (options, "options = \"rows=many\"", "the option `rows` is a number, and `many` is none"),
+        (options, "options = \"rows\"", "`options` holds `rows`, not NAME=VALUE"),
+        (options, "init = \"mine.lua\"", "`init` and `tables` belong together"),
+        (options, "init = \"mine.lua\"\ntables = \"t\"", "mine.lua has no command `prepare`"),
+    ] {
+        let refused = check(text, keys);
+        assert!(refused.code == Some(2) && refused.err.contains(said) && refused.err.contains("s.toml:"), "{said}: {refused:#?}");
+    }
+    assert_eq!(check(options, "options = \"rows=1e3 fast=on\"").code, Some(0));
 }

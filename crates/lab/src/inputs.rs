@@ -89,7 +89,8 @@ pub fn read_or_list(
         Ok(prices) => prices?,
         Err(problems) => return Ok(Err(problems)),
     };
-    Ok(check_with(&file, text, prices, registry, |study| own_checks(&file, &lines, study)))
+    let checked = check_with(&file, text, prices, registry, |study| own_checks(&file, &lines, study));
+    Ok(checked.and_then(nowhere::rehearsed))
 }
 
 /// What is asked of a study that a user writes, and not of one that lies beside its results or in a page: an architecture that its

@@ -20,7 +20,7 @@ use perbuck_load::loader::{self, CheckResult, LoadProgress, ledger::Ledger, ledg
 use perbuck_load::query::Query;
 use perbuck_load::stop::StopToken;
 use perbuck_load::watch::{self, Waiting};
-use perbuck_load::workload::{Check, Dataset, TableSpec, Workload};
+use perbuck_load::workload::{Check, Dataset, Making, TableSpec, Workload};
 use perbuck_workloads::{Benchmark, BenchmarkAction, Benchmarks, Plan};
 
 use crate::data::{self, DataState, Notes};
@@ -273,7 +273,7 @@ impl<List: Benchmarks> DriverAction for WithDriver<'_, List> {
         let waiting = Waiting { title: title.clone(), stop: stop.clone(), blockers };
         let local = driver.blocking();
         let sessions = Arc::new(Sessions { waiting, notes, driver });
-        let trials = List::with_benchmark(self.plan, WithBenchmark { sessions: sessions.clone(), dialect, seed })??;
+        let (trials, making) = List::with_benchmark(self.plan, WithBenchmark { sessions: sessions.clone(), dialect, seed })??;
         Some(Stage {
             title,
             address: target.address(),
@@ -298,7 +298,7 @@ impl<List: Benchmarks> DriverAction for WithDriver<'_, List> {
             wait_ready: contender.wait_ready_ns.as_ref().map(|ns| Duration::from_nanos(ns.value)),
             tiflash_replicas: contender.tiflash_replicas.as_ref().map(|n| n.value),
             server: sessions.clone(),
-            data: Arc::new(Loaded { sessions, dataset }),
+            data: Arc::new(Loaded { sessions, dataset, making }),
             trials,
         })
     }
@@ -312,14 +312,15 @@ struct WithBenchmark<D> {
 }
 
 impl<D: Driver> BenchmarkAction for WithBenchmark<D> {
-    type Output = Option<Arc<dyn Trials>>;
+    type Output = Option<(Arc<dyn Trials>, Arc<dyn Making<D::Session>>)>;
 
     fn run<B: Benchmark>(self, options: &B) -> Self::Output {
         // The compiler drops what follows for a pair that never works, which was refused before.
         if const { !D::MEANS.cover(B::Workload::NEEDS) } {
             return None;
         }
-        Some(Arc::new(Joined { sessions: self.sessions, workload: Arc::new(options.workload(self.dialect, self.seed)) }))
+        let workload = Arc::new(options.workload(self.dialect, self.seed));
+        Some((Arc::new(Joined { sessions: self.sessions, workload: workload.clone() }), workload))
     }
 }
 
@@ -341,15 +342,23 @@ struct Joined<D, W> {
 }
 
 /// The rows of a workload and a driver that takes them.
-struct Loaded<D> {
+struct Loaded<D: Driver> {
     sessions: Arc<Sessions<D>>,
     dataset: Arc<dyn Dataset>,
+    making: Arc<dyn Making<D::Session>>,
 }
 
 impl<D: Driver> Loaded<D> {
     fn loading<'a>(&'a self, ledger: Option<&'a dyn Ledger>, sessions: Option<u32>) -> loader::Load<'a, D> {
         let Sessions { driver, waiting, .. } = &*self.sessions;
-        loader::Load { driver, dataset: &*self.dataset, ledger, sessions: sessions.unwrap_or(LOAD_SESSIONS), waiting }
+        loader::Load {
+            driver,
+            dataset: &*self.dataset,
+            making: Some(&*self.making),
+            ledger,
+            sessions: sessions.unwrap_or(LOAD_SESSIONS),
+            waiting,
+        }
     }
 
     /// How far the parts of a load are that was cut off, if it can go on.

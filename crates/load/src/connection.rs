@@ -287,6 +287,11 @@ impl<S: Session> Connection<S> {
         std::mem::take(&mut self.counts)
     }
 
+    /// The session alone.
+    pub fn into_session(self) -> S {
+        self.session
+    }
+
     /// Closes the connection in the way of the protocol.
     pub async fn close(self) {
         self.session.close().await;

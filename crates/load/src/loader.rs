@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::driver::{Driver, Session, SessionId};
 use crate::stop::StopToken;
 use crate::watch::Waiting;
-use crate::workload::Dataset;
+use crate::workload::{Dataset, Making};
 
 /// How often progress is shown.
 const SHOW: Duration = Duration::from_millis(100);
@@ -28,11 +28,13 @@ pub use progress::LoadProgress;
 use progress::Shared;
 
 /// A load of a data set.
-pub struct Load<'a, D> {
+pub struct Load<'a, D: Driver> {
     /// How the database is reached.
     pub driver: &'a D,
     /// What is loaded.
     pub dataset: &'a dyn Dataset,
+    /// What makes that of it which has no statements and no rows.
+    pub making: Option<&'a dyn Making<D::Session>>,
     /// Records how far the load is, so that [`Self::resume`] can continue after a failure. The caller removes it when it has
     /// recorded that the data are complete.
     pub ledger: Option<&'a dyn Ledger>,
@@ -96,6 +98,9 @@ impl<D: Driver> Load<'_, D> {
             for sql in &table.create {
                 execute(&mut session, sql).await.map_err(server(format!("creating table {}", table.bulk.name)))?;
             }
+        }
+        if let Some(making) = self.making {
+            session = making.making(session).await.map_err(server("making the tables"))?;
         }
         if let Some(ledger) = self.ledger {
             ledger::create(&mut session, ledger, self.dataset.parts()).await.map_err(noting())?;

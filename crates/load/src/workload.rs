@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::future::Future;
+use std::pin::Pin;
 use std::sync::Arc;
 
 use perbuck_core::rng::OpRng;
@@ -97,6 +98,11 @@ pub trait Workload: Send + Sync + 'static {
     /// What it needs of a driver whatever its options are.
     const NEEDS: Means = Means::ALL;
 
+    /// Makes what [`Dataset::tables`] has no statements and no rows for, once the statements were executed; returns the session.
+    fn make<S: Session>(&self, session: S) -> impl Future<Output = Result<S, DriverError>> {
+        std::future::ready(Ok(session))
+    }
+
     /// Every statement that its transactions use.
     fn catalogue(&self) -> Arc<Catalogue>;
 
@@ -185,6 +191,9 @@ pub trait Terminal: 'static {
 
     /// Is given what the terminals of a trial wait for each other by, before any of them starts. Only in a trial of streams, and beside the load.
     fn join(&mut self, _latch: Latch) {}
+
+    /// Is told when the measured window ends, in nanoseconds from now, before its first transaction.
+    fn ends_in(&mut self, _left_ns: i64) {}
 
     /// Waits until its transaction with this number may start; `false` where it has none. Only in a trial of streams, and beside the load.
     fn may_start(&mut self, _sequence: u64) -> impl Future<Output = bool> {
@@ -299,6 +308,18 @@ pub trait Dataset: Send + Sync + 'static {
 
     /// Whether a run changes how much data there is, so that later trials would see another database.
     fn grows(&self) -> bool;
+}
+
+/// [`Workload::make`], whatever the workload.
+pub trait Making<S>: Send + Sync {
+    /// See there.
+    fn making<'a>(&'a self, session: S) -> Pin<Box<dyn Future<Output = Result<S, DriverError>> + 'a>>;
+}
+
+impl<S: Session, W: Workload> Making<S> for W {
+    fn making<'a>(&'a self, session: S) -> Pin<Box<dyn Future<Output = Result<S, DriverError>> + 'a>> {
+        Box::pin(self.make(session))
+    }
 }
 
 /// The rows of one part, batch by batch.

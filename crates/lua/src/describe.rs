@@ -1,12 +1,14 @@
 //! What a script declares: its options and commands, before anything runs.
 
+use std::collections::BTreeMap;
+use std::thread;
+
 use mlua::{Function, Table, Value};
 
-use perbuck_core::units::Seed;
-
-use crate::draws::Draws;
+use crate::limit;
 use crate::script::{Console, LuaScript};
 use crate::state::{State, words};
+use crate::text::may_ask;
 
 /// The default of an option, whose type is that of its values.
 #[derive(Debug, Clone, PartialEq)]
@@ -43,6 +45,10 @@ pub struct Described {
     pub has_event: bool,
     /// Whether its text may ask a database for anything; else it runs without a server.
     pub asks_database: bool,
+    /// Whether its terminals can share a state: see [`LuaScript::shares`].
+    pub shares: bool,
+    /// Texts of the modules that it loads before its functions are called, by the names of their files.
+    pub modules: BTreeMap<String, String>,
     /// Whether it has a function of the name of a command: prepare, cleanup, run, help, and those that run once: init, done.
     pub functions: Vec<String>,
 }
@@ -52,24 +58,29 @@ pub struct Described {
 /// # Errors
 /// What Lua says of it, with its file and line.
 pub fn describe(script: &LuaScript, driver: &str) -> Result<Described, String> {
-    let draws = Draws::new(script.random.clone(), Seed(0), (0, 1));
-    let silent = LuaScript { console: Console::default(), ..script.clone() };
-    let state = State::new(&silent, driver, None, draws)?;
-    let described = read(&state).map_err(|e| words(&e))?;
-    Ok(Described { asks_database: may_ask(&script.source), ..described })
+    let silent = LuaScript { console: Console::default(), shares: false, ..script.clone() };
+    let of_thread = || {
+        limit::watch_this_thread();
+        let state = State::alone(&silent, driver)?;
+        let described = read(&state).map_err(|e| words(&e))?;
+        Ok(Described { asks_database: may_ask(&script.source), shares: state.can_share(), ..described })
+    };
+    // A thread of its own, because the timer that ends a script interrupts its thread for as long as that lives.
+    thread::scope(|scope| scope.spawn(of_thread).join().unwrap_or_else(|_| Err("the script ended its thread".to_owned())))
 }
 
-/// Whether a text names what leads to a connection: `sysbench.sql`, the functions of sysbench 0.5, or another file. One that hides the
-/// name fails at its connection, see [`LuaScript::serverless`].
-fn may_ask(source: &[u8]) -> bool {
-    let text = String::from_utf8_lossy(source);
-    let files =
-        |word: &str| text.split(word).skip(1).any(|rest| !rest.trim_start_matches([' ', '(', '"', '\'']).starts_with("ffi"));
-    text.contains("sql") || text.contains("db_") || ["require", "dofile", "loadfile"].into_iter().any(files)
+/// Whether a text is Lua: it is compiled, and does not run.
+///
+/// # Errors
+/// What Lua says of it, with its line.
+pub(crate) fn compiles(name: &str, text: &str) -> Result<(), String> {
+    let lua = mlua::Lua::new_with(mlua::StdLib::NONE, mlua::LuaOptions::new()).map_err(|e| words(&e))?;
+    let chunk = lua.load(text).set_name(format!("@{name}")).set_mode(mlua::chunk::ChunkMode::Text);
+    chunk.into_function().map(drop).map_err(|e| words(&e))
 }
 
 fn read(state: &State) -> mlua::Result<Described> {
-    let globals = state.lua.globals();
+    let globals = &state.globals;
     let cmdline: Table = globals.get::<Table>("sysbench")?.get("cmdline")?;
     let options = match cmdline.get::<Option<Table>>("options")? {
         Some(table) => Some(options(&table)?),
@@ -90,6 +101,8 @@ fn read(state: &State) -> mlua::Result<Described> {
         commands,
         has_event: is_function("event"),
         asks_database: true,
+        shares: false,
+        modules: state.modules()?,
         functions: functions.map(|name| (*name).to_owned()).collect(),
     })
 }

@@ -1,6 +1,6 @@
-//! Ends scripts that run for ever, or allocate without limit. LuaJIT looks for a hook before each instruction that it interprets, and a signal handler may set one:
-//! so a timer of the thread's own CPU time looks, twenty times a second of work, whether the script has asked for anything since.
-//! A statement costs a thread two stores to memory of its own.
+//! Ends scripts that run for ever, or allocate without limit. LuaJIT looks for a hook before each instruction that it interprets, and a signal
+//! handler may set one: so a timer of the thread's own CPU time looks, twenty times a second of work, whether the script has asked for anything
+//! since. A statement costs a thread a few stores to memory of its own.
 #![allow(unsafe_code)]
 
 use std::cell::Cell;
@@ -17,22 +17,34 @@ const LOOK_NS: i64 = 50_000_000;
 const LOOKS: u32 = 200;
 /// After so many catches of the error by the script itself, it comes at every instruction.
 const CATCHES: u32 = 3;
-/// What a state may hold, in KiB.
+/// Instructions between two of the first ones.
+const REPORT: c_int = 10_000;
+/// What a terminal may hold, in KiB.
 pub(crate) const MEMORY_KIB: usize = 256 * 1024;
 /// What the error of an ended script says, and how it begins.
 pub(crate) const ENDED: &str = "the script was ended: ";
 const TOO_LONG: &CStr = c"the script was ended: it ran too long without a query";
 const TOO_MUCH: &CStr = c"the script was ended: it holds more than 256 MiB, so there is not enough memory";
 
+/// The limits of a script.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Most {
+    /// When it is ended at the latest, as a moment of the monotonic clock in nanoseconds.
+    pub(crate) until_ns: i64,
+    /// What its state may hold, in KiB, with all of its terminals.
+    pub(crate) held_kib: usize,
+}
+
 /// What runs on this thread.
 struct Running {
     state: Cell<*mut ffi::lua_State>,
     /// Counts the resumptions.
     number: Cell<u64>,
-    /// When it is ended at the latest, as a moment of the monotonic clock in nanoseconds.
-    until_ns: Cell<i64>,
-    /// The resumption that the last look saw, and how many looks saw it.
-    seen: Cell<(u64, u32)>,
+    most: Cell<Most>,
+    /// The resumption that the last look saw, how many looks saw it, and what the state held at the first one, in KiB.
+    seen: Cell<(u64, u32, usize)>,
+    /// Whether a look has set a hook, which belongs to this resumption alone.
+    hooked: Cell<bool>,
     /// How often it was ended.
     ended: Cell<u32>,
     /// What the error of the first time said, with its traceback.
@@ -44,8 +56,9 @@ thread_local! {
         Running {
             state: Cell::new(ptr::null_mut()),
             number: Cell::new(0),
-            until_ns: Cell::new(i64::MAX),
-            seen: Cell::new((0, 0)),
+            most: Cell::new(Most { until_ns: i64::MAX, held_kib: MEMORY_KIB }),
+            seen: Cell::new((0, 0, 0)),
+            hooked: Cell::new(false),
             ended: Cell::new(0),
             said: Cell::new(b""),
         }
@@ -60,14 +73,14 @@ pub(crate) fn watch_this_thread() {
 
 /// Runs `work` on a state, and says whether the script was ended.
 #[inline]
-pub(crate) fn limited<T>(state: *mut ffi::lua_State, until_ns: i64, work: impl FnOnce() -> T) -> T {
+pub(crate) fn limited<T>(state: *mut ffi::lua_State, most: Most, work: impl FnOnce() -> T) -> T {
     RUNNING.with(|running| {
-        running.until_ns.set(until_ns);
+        running.most.set(most);
         running.number.set(running.number.get() + 1);
         running.state.set(state);
         let done = work();
         running.state.set(ptr::null_mut());
-        if running.ended.get() > 0 {
+        if running.hooked.replace(false) {
             running.ended.set(0);
             // SAFETY: the caller's state is alive, and without a function there is no hook to call.
             unsafe { ffi::lua_sethook(state, None, 0, 0) };
@@ -139,15 +152,22 @@ extern "C" fn look(_signal: c_int) {
         if state.is_null() {
             return;
         }
-        let (number, looks) = running.seen.get();
-        let looks = if number == running.number.get() { looks + 1 } else { 0 };
-        running.seen.set((running.number.get(), looks));
+        let (number, looks, at_first) = running.seen.get();
         // SAFETY: the state runs on this thread, so it is alive. How much it holds is a number that the call reads; the hooks run when the
         // state is at an instruction.
         unsafe {
-            if looks >= LOOKS || now_ns() >= running.until_ns.get() {
+            let held = held_kib(state);
+            let is_same = number == running.number.get();
+            let (looks, at_first) = if is_same { (looks + 1, at_first) } else { (0, held) };
+            running.seen.set((running.number.get(), looks, at_first));
+            let most = running.most.get();
+            // What it took since its last query is its own, whoever shares the state.
+            let grown = held.saturating_sub(at_first) > MEMORY_KIB;
+            if looks >= LOOKS || now_ns() >= most.until_ns {
+                running.hooked.set(true);
                 ffi::lua_sethook(state, Some(end), ffi::LUA_MASKCOUNT, 1);
-            } else if held_kib(state) > MEMORY_KIB {
+            } else if held > most.held_kib || grown {
+                running.hooked.set(true);
                 ffi::lua_sethook(state, Some(end_if_full), ffi::LUA_MASKCOUNT, 1);
             }
         }
@@ -175,7 +195,10 @@ unsafe extern "C-unwind" fn end_if_full(state: *mut ffi::lua_State, _at: *mut ff
     unsafe {
         ffi::lua_sethook(state, None, 0, 0);
         ffi::lua_gc(state, ffi::LUA_GCCOLLECT, 0);
-        if held_kib(state) > MEMORY_KIB {
+        let held = held_kib(state);
+        let too_much =
+            RUNNING.with(|running| held > running.most.get().held_kib || held.saturating_sub(running.seen.get().2) > MEMORY_KIB);
+        if too_much {
             raise(state, TOO_MUCH);
         }
     }
@@ -193,7 +216,8 @@ unsafe fn raise(state: *mut ffi::lua_State, words: &'static CStr) {
     // SAFETY: as above; the text of a string does not move while the string is on the stack.
     unsafe {
         if ended <= CATCHES {
-            ffi::lua_sethook(state, None, 0, 0);
+            // Enough for what reports the error; a script that catches it is ended again then.
+            ffi::lua_sethook(state, Some(end), ffi::LUA_MASKCOUNT, REPORT);
         }
         if ended == 1 {
             ffi::luaL_traceback(state, state, words.as_ptr(), 0);

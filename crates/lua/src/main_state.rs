@@ -1,9 +1,7 @@
 //! The state of a run beside its terminals: what is called once, and hooks of reports.
 
 use mlua::{Function, Table};
-use perbuck_core::units::Seed;
 
-use crate::draws::Draws;
 use crate::script::LuaScript;
 use crate::state::{State, words};
 
@@ -37,7 +35,7 @@ impl MainState {
     /// # Errors
     /// What Lua says of it.
     pub fn new(script: &LuaScript, driver: &str) -> Result<Self, String> {
-        State::new(script, driver, None, Draws::new(script.random.clone(), Seed(0), (0, 1))).map(Self)
+        State::alone(script, driver).map(Self)
     }
 
     /// Calls a function of the script, if it has one of that name; whether it has.
@@ -45,7 +43,7 @@ impl MainState {
     /// # Errors
     /// What the script fails with.
     pub fn call(&self, name: &str) -> Result<bool, String> {
-        let function = self.0.lua.globals().get::<Option<Function>>(name).ok().flatten();
+        let function = self.0.globals.get::<Option<Function>>(name).ok().flatten();
         match function {
             Some(function) => function.call::<()>(()).map(|()| true).map_err(|e| words(&e)),
             None => Ok(false),
@@ -61,9 +59,9 @@ impl MainState {
     }
 
     fn reported(&self, hook: &str, report: &Report) -> mlua::Result<bool> {
-        let hooks: Table = self.0.lua.globals().get::<Table>("sysbench")?.get("hooks")?;
+        let hooks: Table = self.0.globals.get::<Table>("sysbench")?.get("hooks")?;
         let Some(function) = hooks.get::<Option<Function>>(hook)? else { return Ok(false) };
-        let stat = self.0.lua.create_table()?;
+        let stat = self.0.table()?;
         let [reads, writes, other] = report.queries;
         stat.set("time_interval", report.interval_s)?;
         stat.set("time_total", report.total_s)?;
@@ -84,7 +82,7 @@ impl MainState {
 
     /// Closes what a report in JSON has opened.
     pub fn reports_end(&self) {
-        let end = self.0.host.get::<Function>("reports_end");
+        let end = self.0.own.get::<Function>("reports_end");
         // It only prints.
         drop(end.and_then(|end| end.call::<()>(())));
     }

@@ -1,6 +1,7 @@
 //! The calls of LuaJIT's C interface that each statement of a script passes through: nothing here allocates outside of Lua.
 #![allow(unsafe_code)]
 
+use std::cell::Cell;
 use std::ffi::c_int;
 use std::ptr;
 
@@ -8,7 +9,7 @@ use mlua::{Function, Lua, Thread, ffi};
 use perbuck_workloads::sysbench::RandType;
 
 use crate::draws::Draws;
-use crate::limit::limited;
+use crate::limit::{Most, limited};
 
 /// How a resumption ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,16 +37,15 @@ pub(crate) struct Coroutine {
 }
 
 impl Coroutine {
-    /// A coroutine that will run a function.
-    pub(crate) fn new(lua: &Lua, main: Function) -> mlua::Result<Self> {
-        let thread = lua.create_thread(main)?;
+    /// A coroutine that was not resumed yet.
+    pub(crate) fn new(thread: Thread) -> Self {
         let state = thread.state();
-        Ok(Self { thread, state })
+        Self { thread, state }
     }
 
     /// Resumes it with numbers; the function itself is at first on the stack, below them.
     #[inline]
-    pub(crate) fn resume(&mut self, first: bool, values: &[i64], until_ns: i64) -> Resumed {
+    pub(crate) fn resume(&mut self, first: bool, values: &[i64], most: Most) -> Resumed {
         let state = self.state;
         // SAFETY: `thread` keeps the state alive, and only this method resumes it. A stack has always room for these few numbers, and
         // none of the calls raises: lua_resume catches what the script raises.
@@ -57,7 +57,7 @@ impl Coroutine {
                 ffi::lua_pushnumber(state, *value as f64);
             }
             let count = values.len() as c_int;
-            let ended = limited(state, until_ns, || ffi::lua_resume(state, ptr::null_mut(), count, ptr::null_mut()));
+            let ended = limited(state, most, || ffi::lua_resume(state, ptr::null_mut(), count, ptr::null_mut()));
             if ended == ffi::LUA_YIELD { Resumed::Yielded } else { Resumed::Over }
         }
     }
@@ -108,7 +108,7 @@ impl Coroutine {
     }
 }
 
-/// What the functions of a state draw from; the state must be gone before it.
+/// What a terminal draws from, at an address that does not change.
 pub(crate) struct Drawn(*mut Draws);
 
 impl Drawn {
@@ -120,6 +120,28 @@ impl Drawn {
     pub(crate) fn get(&mut self) -> &mut Draws {
         // SAFETY: made by `new` and freed by `drop`; functions of the state use it only while the state runs, which needs its owner.
         unsafe { &mut *self.0 }
+    }
+}
+
+impl Drop for Drawn {
+    fn drop(&mut self) {
+        // SAFETY: made by `new`, and nothing of its terminal runs any more.
+        drop(unsafe { Box::from_raw(self.0) });
+    }
+}
+
+/// Whose draws the functions of a state use; the state must be gone before it.
+pub(crate) struct Drawing(Box<Cell<*mut Draws>>);
+
+impl Drawing {
+    pub(crate) fn new() -> Self {
+        Self(Box::new(Cell::new(ptr::null_mut())))
+    }
+
+    /// From now on the functions draw from these, which live for as long as their terminal runs.
+    #[inline]
+    pub(crate) fn from(&self, drawn: &Drawn) {
+        self.0.set(drawn.0);
     }
 
     /// The functions that draw, by name.
@@ -141,7 +163,7 @@ impl Drawn {
             // SAFETY: the closure has one upvalue, which is the pointer that `draws` reads.
             let made = unsafe {
                 lua.exec_raw::<Function>((), |state| {
-                    ffi::lua_pushlightuserdata(state, self.0.cast());
+                    ffi::lua_pushlightuserdata(state, ptr::from_ref(&*self.0).cast_mut().cast());
                     ffi::lua_pushcclosure(state, function, 1);
                 })
             };
@@ -151,20 +173,14 @@ impl Drawn {
     }
 }
 
-impl Drop for Drawn {
-    fn drop(&mut self) {
-        // SAFETY: made by `new`, and nothing calls the functions any more.
-        drop(unsafe { Box::from_raw(self.0) });
-    }
-}
-
 /// The draws of a function.
 ///
 /// # Safety
-/// Only within the functions of [`Drawn::functions`].
+/// Only within the functions of [`Drawing::functions`].
 unsafe fn draws<'a>(state: *mut ffi::lua_State) -> &'a mut Draws {
-    // SAFETY: their upvalue is the pointer, whose owner outlives the state, and one function runs at a time.
-    unsafe { &mut *ffi::lua_touserdata(state, ffi::lua_upvalueindex(1)).cast() }
+    // SAFETY: their upvalue is the cell, whose owner outlives the state. It was set to the draws of the terminal that runs, and one function
+    // runs at a time.
+    unsafe { &mut *(*ffi::lua_touserdata(state, ffi::lua_upvalueindex(1)).cast::<Cell<*mut Draws>>()).get() }
 }
 
 /// The ends of a range: the first two arguments.
@@ -179,7 +195,7 @@ unsafe fn range(state: *mut ffi::lua_State) -> (i64, i64) {
 const LAWS: [RandType; 5] = [RandType::Uniform, RandType::Gaussian, RandType::Special, RandType::Pareto, RandType::Zipfian];
 
 unsafe extern "C-unwind" fn by_law<const LAW: usize>(state: *mut ffi::lua_State) -> c_int {
-    // SAFETY: a function of `Drawn::functions`; a number needs no memory.
+    // SAFETY: a function of `Drawing::functions`; a number needs no memory.
     unsafe {
         let (first, last) = range(state);
         let number = draws(state).number(Some(LAWS[LAW]), first, last);

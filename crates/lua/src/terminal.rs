@@ -10,10 +10,10 @@ use perbuck_load::statement::{Statement, StatementId, Verb};
 use perbuck_load::workload::{Done, Operation, Terminal, TerminalId};
 
 use crate::draws::Draws;
-use crate::limit::{self, ENDED};
+use crate::limit::{self, ENDED, Most};
 use crate::raw::{Asked, Coroutine, Resumed};
 use crate::script::LuaScript;
-use crate::state::{State, asks, jobs, refused, words};
+use crate::state::{State, Thread, asks, jobs, refused, words};
 
 /// How long after its window a script that still runs is ended, in nanoseconds.
 const AFTER_WINDOW_NS: i64 = 1_000_000_000;
@@ -92,19 +92,23 @@ impl LuaTerminal {
         limit::watch_this_thread();
         let runs = self.script.applies_load();
         // A command with one thread runs in sysbench's main thread, which has no number.
-        let thread = (runs || self.id.of > 1).then_some(self.id.index);
+        let thread = Thread { number: (runs || self.id.of > 1).then_some(self.id.index), of: self.id.of };
         let draws = Draws::new(self.script.random.clone(), self.id.seed, (self.id.index, self.id.of));
         let failed = |message: String| DriverError::client(ErrorClass::Fatal, "lua", message);
         let state = State::new(&self.script, self.driver, thread, draws).map_err(failed)?;
-        let main = state.host.get("main").map_err(|e| failed(words(&e)))?;
-        let mut coroutine = Coroutine::new(&state.lua, main).map_err(|e| failed(words(&e)))?;
-        if coroutine.resume(true, &[i64::from(self.id.index)], i64::MAX) == Resumed::Over {
+        let mut coroutine = state.coroutine().map_err(|e| failed(words(&e)))?;
+        if coroutine.resume(true, &[i64::from(self.id.index)], self.most(&state)) == Resumed::Over {
             return Err(failed(coroutine.failure()));
         }
         self.keeps_rows = state.reads_rows();
         self.machine = Some(Box::new(Machine { coroutine, state }));
         (self.prepared, self.texts) = (Vec::new(), Vec::new());
         if runs { self.run(jobs::THREAD_INIT, connection).await.map(drop) } else { Ok(()) }
+    }
+
+    #[inline]
+    fn most(&self, state: &State) -> Most {
+        Most { until_ns: self.until_ns, held_kib: state.shared.most_kib() }
     }
 
     /// Runs a job to its end.
@@ -124,7 +128,8 @@ impl LuaTerminal {
         let mut reply = [job, 0, 0];
         let mut asked = false;
         loop {
-            let resumed = machine.coroutine.resume(false, &reply, self.until_ns);
+            machine.state.enter();
+            let resumed = machine.coroutine.resume(false, &reply, self.most(&machine.state));
             let code = if resumed == Resumed::Yielded { machine.coroutine.number(1) } else { 0 };
             match code {
                 asks::EXECUTE => reply = self.execute(machine, connection).await?,
@@ -354,6 +359,10 @@ impl Terminal for LuaTerminal {
         Ok(())
     }
 
+    fn ends_in(&mut self, left_ns: i64) {
+        self.until_ns = limit::now_ns().saturating_add(left_ns).saturating_add(AFTER_WINDOW_NS);
+    }
+
     fn kind(&mut self, _operation: &Operation) -> u8 {
         0
     }
@@ -364,11 +373,6 @@ impl Terminal for LuaTerminal {
         }
         if connection.statements() < self.texts.len() {
             self.prepare_all(connection).await?;
-        }
-        if operation.sequence == 0
-            && let Some(length_ns) = self.script.length_ns
-        {
-            self.until_ns = limit::now_ns().saturating_add(length_ns as i64).saturating_add(AFTER_WINDOW_NS);
         }
         if let Some(machine) = &mut self.machine {
             machine.state.draws.get().draw_from(operation.rng.clone());

@@ -1,13 +1,12 @@
 //! Scripts on an SQLite file in memory of the test: what the API does without a server.
 
-use std::collections::BTreeMap;
+use std::rc::Rc;
 use std::sync::{Arc, Mutex};
 
 use perbuck_core::units::Seed;
-use perbuck_workloads::Benchmark;
 
 use crate::draws::Draws;
-use crate::state::State;
+use crate::state::{State, Thread};
 use crate::*;
 
 /// A script with this text, and what it prints.
@@ -17,9 +16,7 @@ fn script(text: &str) -> (LuaScript, Arc<Mutex<String>>) {
         let printed = Arc::clone(printed);
         move |text: &[u8]| printed.lock().unwrap().push_str(&String::from_utf8_lossy(text))
     };
-    let mut script = LuaScript::checked(&BTreeMap::new()).unwrap();
-    script.path = "/of/a/test.lua".into();
-    script.source = Arc::new(text.as_bytes().to_vec());
+    let mut script = LuaScript::of_file("/of/a/test.lua".into(), "test.lua".to_owned(), text.as_bytes().to_vec());
     script.command = Some("run".to_owned());
     script.console = Console::new(keep(&printed), keep(&printed));
     (script, printed)
@@ -28,13 +25,20 @@ fn script(text: &str) -> (LuaScript, Arc<Mutex<String>>) {
 /// What the text prints when it is loaded.
 fn printed(text: &str) -> String {
     let (script, printed) = script(text);
-    State::new(&script, "mysql", Some(3), Draws::new(script.random.clone(), Seed(1), (0, 1))).map_err(|e| panic!("{e}")).ok();
+    State::new(
+        &Arc::new(script.clone()),
+        "mysql",
+        Thread { number: Some(3), of: 4 },
+        Draws::new(script.random.clone(), Seed(1), (0, 1)),
+    )
+    .map_err(|e| panic!("{e}"))
+    .ok();
     printed.lock().unwrap().clone()
 }
 
 fn refused(text: &str) -> String {
     let (script, _) = script(text);
-    State::new(&script, "mysql", None, Draws::new(script.random.clone(), Seed(1), (0, 1))).err().unwrap()
+    State::alone(&script, "mysql").err().unwrap()
 }
 
 #[test]
@@ -46,6 +50,8 @@ fn a_script_finds_what_sysbench_gives() {
         printed("print(pcall(sysbench.sql.driver, 'other'))"),
         "FATAL: invalid database driver name: 'other'false\tfailed to initialize the DB driver\n"
     );
+    let declared = "ffi.cdef('void sb_counter_inc(int, sb_counter_type);') ffi.C.sb_counter_inc(0, ffi.C.SB_CNT_ERROR)";
+    assert_eq!(printed(&format!("{declared} print(tonumber(ffi.C.SB_CNT_ERROR))")), "4\n");
     for law in ["default", "uniform", "gaussian", "special", "pareto", "zipfian", "unique"] {
         assert_eq!(
             printed(&format!("for _ = 1, 99 do local n = sysbench.rand.{law}(3, 5) assert(n >= 3 and n <= 5) end print(1)")),
@@ -124,9 +130,56 @@ fn hooks_get_the_numbers_of_a_report() {
 fn a_text_that_never_reads_rows_keeps_none() {
     let keeps = |text: &str| {
         let (script, _) = script(text);
-        let draws = Draws::new(script.random.clone(), Seed(1), (0, 1));
-        State::new(&script, "mysql", None, draws).map_err(|e| panic!("{e}")).ok().unwrap().reads_rows()
+        State::alone(&script, "mysql").map_err(|e| panic!("{e}")).ok().unwrap().reads_rows()
     };
     assert!(!keeps("function event() stmt:execute() end"));
     assert!(keeps("function event() stmt:execute():fetch_row() end") && keeps("loadstring('x')"));
+}
+
+/// Terminals of one thread that share a state where the script allows it, each with what its text leaves in `x`.
+fn terminals(text: &str) -> (bool, Vec<State>) {
+    let (mut script, _) = script(text);
+    script.shares = describe(&script, "mysql").unwrap().shares;
+    let script = Arc::new(script);
+    let draws = || Draws::new(script.random.clone(), Seed(1), (0, 1));
+    (
+        script.shares,
+        (0..3).map(|thread| State::new(&script, "mysql", Thread { number: Some(thread), of: 3 }, draws()).unwrap()).collect(),
+    )
+}
+
+#[test]
+fn terminals_that_share_a_state_have_variables_of_their_own() {
+    let text = "x = sysbench.tid local mine = sysbench.tid string.mine, table.mine = nil \
+                sysbench.opt.of, sysbench.rand.of, sysbench.hooks.of = mine, mine, mine \
+                function get() return x, mine, _G.x, sysbench.opt.of, sysbench.rand.of, sysbench.hooks.of, table.of, loadstring('return x')() end \
+                function set() x, mine, table.of = x + 10, mine + 10, x end";
+    let (shares, states) = terminals(&text.replace("string.mine, table.mine = nil", ""));
+    assert!(shares && Rc::ptr_eq(&states[0].shared, &states[2].shared));
+    let call = |at: usize, name: &str| -> Vec<Option<i64>> {
+        let function: mlua::Function = states[at].globals.get(name).unwrap();
+        function.call::<mlua::Variadic<Option<i64>>>(()).unwrap().to_vec()
+    };
+    call(1, "set");
+    assert_eq!(call(0, "get")[..7], [Some(0), Some(0), Some(0), Some(0), Some(0), Some(0), None]);
+    assert_eq!(call(1, "get")[..7], [Some(11), Some(11), Some(11), Some(1), Some(1), Some(1), Some(1)]);
+    assert_eq!(call(2, "get")[..7], [Some(2), Some(2), Some(2), Some(2), Some(2), Some(2), None]);
+}
+
+#[test]
+fn a_text_that_reaches_beyond_its_variables_shares_nothing() {
+    for text in [
+        "ffi.cdef('int getpid(void);')",
+        "function string.twice(s) return s .. s end",
+        "string.twice = function(s) return s .. s end",
+        "getmetatable(string.rep(1, 1)).__index = nil",
+        "getfenv(0).y = 1",
+        "package.loaded.x = 1",
+        "debug.sethook()",
+        "local t = coroutine.wrap(function() end)",
+    ] {
+        let (shares, states) = terminals(&format!("x = 1 {text}"));
+        assert!(!shares && !Rc::ptr_eq(&states[0].shared, &states[1].shared), "{text}");
+    }
+    assert!(terminals("x = string.format('%d', 1) == '1' and string.rep == string.rep").0);
 }

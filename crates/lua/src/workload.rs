@@ -1,17 +1,18 @@
-//! The benchmark of a script: its terminals, and data that only the script knows.
+//! The benchmark of a script: its terminals.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use perbuck_core::units::Seed;
 use perbuck_database::Dialect;
-use perbuck_load::driver::Means;
+use perbuck_load::driver::{Means, Session};
+use perbuck_load::error::DriverError;
 use perbuck_load::statement::Catalogue;
-use perbuck_load::values::Params;
-use perbuck_load::workload::{Check, Dataset, Part, TableSpec, TerminalId, Workload};
+use perbuck_load::workload::{TerminalId, Workload};
 
+use crate::data;
 use crate::script::LuaScript;
 use crate::terminal::LuaTerminal;
+use crate::values::completed;
 
 /// A script against a database.
 #[derive(Debug)]
@@ -19,18 +20,22 @@ pub struct LuaWorkload {
     pub(crate) script: Arc<LuaScript>,
     catalogue: Arc<Catalogue>,
     driver: &'static str,
+    seed: Seed,
 }
 
 impl LuaWorkload {
     /// The script on a database of this dialect.
-    pub fn new(script: &LuaScript, dialect: &'static dyn Dialect, _seed: Seed) -> Self {
+    pub fn new(script: &LuaScript, dialect: &'static dyn Dialect, seed: Seed) -> Self {
         let catalogue = Catalogue::labelled(&["select", "insert", "update", "delete", "other"]);
-        Self { script: Arc::new(script.clone()), catalogue: Arc::new(catalogue), driver: driver_name(dialect) }
+        let driver = driver_name(dialect);
+        // A command line has read its options itself.
+        let script = if script.is_held { completed(script, driver) } else { script.clone() };
+        Self { script: Arc::new(script), catalogue: Arc::new(catalogue), driver, seed }
     }
 }
 
 /// The name of a database's driver in sysbench; scripts tell databases apart by it.
-fn driver_name(dialect: &dyn Dialect) -> &'static str {
+pub(crate) fn driver_name(dialect: &dyn Dialect) -> &'static str {
     match dialect.family() {
         "postgres" => "pgsql",
         other => other,
@@ -42,6 +47,13 @@ impl Workload for LuaWorkload {
 
     const NEEDS: Means = Means { values: false, ..Means::ALL };
 
+    async fn make<S: Session>(&self, session: S) -> Result<S, DriverError> {
+        match &self.script.init {
+            Some(init) => data::make(init, (self.driver, self.seed), session).await,
+            None => Ok(session),
+        }
+    }
+
     fn catalogue(&self) -> Arc<Catalogue> {
         Arc::clone(&self.catalogue)
     }
@@ -52,41 +64,5 @@ impl Workload for LuaWorkload {
 
     fn terminal(&self, id: TerminalId) -> LuaTerminal {
         LuaTerminal::new(Arc::clone(&self.script), id, self.driver)
-    }
-}
-
-/// Data that the script makes itself, by its command `prepare`.
-#[derive(Debug)]
-pub struct NoData;
-
-impl Dataset for NoData {
-    fn tables(&self) -> Vec<TableSpec> {
-        Vec::new()
-    }
-
-    fn parts(&self) -> u32 {
-        0
-    }
-
-    fn part(&self, _index: u32) -> Box<dyn Part> {
-        Box::new(Self)
-    }
-
-    fn checks(&self) -> Vec<Check> {
-        Vec::new()
-    }
-
-    fn parameters(&self) -> BTreeMap<String, String> {
-        BTreeMap::new()
-    }
-
-    fn grows(&self) -> bool {
-        false
-    }
-}
-
-impl Part for NoData {
-    fn next_batch(&mut self, _cells: &mut Params) -> Option<usize> {
-        None
     }
 }

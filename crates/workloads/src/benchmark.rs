@@ -112,6 +112,12 @@ pub trait Benchmark: Any + Debug + Send + Sync {
         false
     }
 
+    /// What is wrong that only running code of the user tells, without a database: what, and the way out. A study is only asked before it runs, or
+    /// where it is checked; reading results runs nothing of what lies beside them.
+    fn rehearse(&self) -> Vec<(String, String)> {
+        Vec::new()
+    }
+
     /// Whether its transactions need the values of rows, which the simulated driver does not return.
     fn needs_values(&self) -> bool {
         true

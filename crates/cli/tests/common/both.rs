@@ -147,7 +147,7 @@ impl<D: Driver> Both<D> {
     pub fn our_prepare(&self, options: &Options) {
         let dataset = SysbenchData::new(options.clone(), self.dialect, Seed(5));
         let waiting = Waiting::default();
-        let load = Load { driver: &*self.driver, dataset: &dataset, ledger: None, sessions: 2, waiting: &waiting };
+        let load = Load { driver: &*self.driver, dataset: &dataset, making: None, ledger: None, sessions: 2, waiting: &waiting };
         load.run(&mut |_| {}).unwrap();
     }
 

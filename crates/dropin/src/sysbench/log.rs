@@ -68,6 +68,14 @@ impl Log {
         Ok(())
     }
 
+    /// A warning that sysbench prints before it knows its verbosity.
+    pub(super) fn deprecated(self, text: &str, out: &mut dyn Streams) -> Result<(), LabError> {
+        if !self.on_stdout {
+            out.say(&format!("perbuck: {text}"));
+        }
+        self.line(0, &format!("WARNING: {text}\n"), out)
+    }
+
     /// A line that no verbosity turns off.
     pub(super) fn fatal(self, text: &str, out: &mut dyn Streams) -> Result<(), LabError> {
         self.line(0, &format!("FATAL: {text}\n"), out)

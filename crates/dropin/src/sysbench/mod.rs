@@ -67,6 +67,10 @@ const COMMAND: DropIn = DropIn {
     ended: (answer_text, ""),
 };
 
+/// What sysbench prints on standard error for `--test`.
+const BY_TEST: &str =
+    "WARNING: the --test option is deprecated. You can pass a script name or path on the command line without any options.";
+
 /// sysbench's exit code where `--forced-shutdown` cut transactions off.
 const CUT_OFF: u8 = 2;
 
@@ -127,7 +131,10 @@ fn begin(given: &Given, log: &mut Log) -> Result<Settings, End> {
     let settings = Settings::read(given)?;
     *log = Log::new(settings.verbosity, settings.output == Output::Text, log.called);
     let mut out = log.streams();
-    given.warnings.iter().try_for_each(|warning| log.warning(warning, &mut *out))?;
+    if given.by_test {
+        perbuck_console::say(BY_TEST);
+    }
+    given.deprecated().try_for_each(|warning| log.deprecated(&warning, &mut *out))?;
     log.notice(&text::header(settings.compat, log.called), &mut *out)?;
     Ok(settings)
 }

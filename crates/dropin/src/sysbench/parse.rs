@@ -2,13 +2,13 @@
 //! or `--name`, dashes and underscores alike, later ones over earlier ones, and two plain words: the script and the
 //! command.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::Path;
 
 use super::options::{CONFIG_FILE, Kind, OLDER, PASSWORDS, Spec, canonical, find, meant};
-use crate::option::{Use, chosen, split};
+use crate::option::{Use, split};
 use crate::refused::{Refused, Typed};
 use perbuck_lab::inputs::read_text;
 
@@ -26,8 +26,10 @@ pub(super) struct Given {
     pub(super) typed: BTreeMap<&'static str, Typed>,
     /// Passwords of an option file by option.
     pub(super) filed: BTreeMap<&'static str, Typed>,
-    /// Lines that the log begins with.
-    pub(super) warnings: Vec<String>,
+    /// Whether the script was named by `--test`, as before sysbench 1.0.
+    pub(super) by_test: bool,
+    /// Positions in [`OLDER`] of the names of options that sysbench has given up.
+    pub(super) older: BTreeSet<usize>,
     /// Remarks for standard error.
     pub(super) remarks: Vec<String>,
     /// Whether the last word was a password option without its value: the next one may be the password.
@@ -59,6 +61,11 @@ pub(super) fn without_passwords(words: &[OsString]) -> Vec<OsString> {
 }
 
 impl Given {
+    /// The warnings of sysbench about these names, in its order.
+    pub(super) fn deprecated(&self) -> impl Iterator<Item = String> {
+        self.older.iter().map(|at| OLDER[*at]).map(|(older, newer)| format!("--{older} is deprecated, use --{newer} instead"))
+    }
+
     pub(super) fn has(&self, name: &str) -> bool {
         self.general.contains_key(name)
     }
@@ -85,7 +92,7 @@ impl Given {
         self.bare_password = false;
         let (name, value) = split(option);
         if name == "test" {
-            self.warnings.push("--test is deprecated, name the script without it".to_owned());
+            self.by_test = true;
             self.script = value.map(|v| v.to_string_lossy().into_owned());
             return Ok(());
         }
@@ -116,9 +123,9 @@ impl Given {
     /// Sets an option, if there is one of that name.
     fn set(&mut self, name: &str, value: Option<&str>, script: &[Spec]) -> Result<bool, Refused> {
         let older = canonical(name);
-        if let Some(newer) = chosen(&older, &OLDER) {
-            self.warnings.push(format!("--{older} is deprecated, use --{newer} instead"));
-            return self.set(newer, value, script);
+        if let Some(at) = OLDER.iter().position(|(name, _)| *name == older) {
+            self.older.insert(at);
+            return self.set(OLDER[at].1, value, script);
         }
         if let Some(spec) = find(name) {
             match spec.usage {

@@ -220,7 +220,7 @@ fn show(cleaned: Vec<Result<String, String>>, host: &str, progress: &mut dyn Pro
 
 /// The version of a private server's program, and the kind of the server; empty where the program does not tell it.
 pub(crate) fn version_of(contender: &Contender, spec: &ServerSpec, stop: &StopToken) -> Result<(Kind, String), LabError> {
-    let (kind, looked) = (kind_of(&format!("contender `{}`", contender.name), spec)?, look(contender, spec, stop)?);
+    let (kind, looked) = (kind_of(&format!("contender `{}`", contender.name), spec)?, look(contender, spec, None, stop)?);
     Ok((kind, kind.version(&looked.version).to_owned()))
 }
 

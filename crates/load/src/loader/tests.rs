@@ -237,7 +237,8 @@ impl Session for ForgetfulSession {
 
 fn run(database: &Forgetful, data: &Numbers, sessions: u32) -> (Result<(), LoadError>, LoadProgress) {
     let (mut last, waiting) = (LoadProgress::default(), Waiting::default());
-    let result = Load { driver: database, dataset: data, ledger: None, sessions, waiting: &waiting }.run(&mut |p| last = p);
+    let result =
+        Load { driver: database, dataset: data, making: None, ledger: None, sessions, waiting: &waiting }.run(&mut |p| last = p);
     (result, last)
 }
 

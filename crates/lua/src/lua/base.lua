@@ -1,5 +1,6 @@
--- The table `sysbench` beside sysbench.sql: options of a script, commands, random numbers, reports, histograms, and the names of sysbench 0.5.
-local host = ...
+-- What each terminal has for itself: the table `sysbench`, with options of a script, commands, random numbers, reports and histograms, and the
+-- names of sysbench 0.5. It runs once in the environment of each terminal.
+local host, own = ...
 local tonumber, tostring, type = tonumber, tostring, type
 
 function print(...)
@@ -7,50 +8,32 @@ function print(...)
   for i = 1, select("#", ...) do words[i] = tostring(words[i]) end
   host.print(table.concat(words, "\t") .. "\n")
 end
-io.stdout:setvbuf("no")
-
--- What a module reads of results decides what is kept of them.
-local find = package.loaders[2]
-package.loaders[2] = function(name)
-  local path = package.searchpath(name, package.path)
-  local file = path and io.open(path, "rb")
-  if file then
-    host.look_at(file:read("*a"))
-    file:close()
-  end
-  return find(name)
-end
-
 sysbench.version, sysbench.version_string = "1.0.20", "sysbench 1.0.20"
 sysbench.hooks = {}
+own.sysbench = sysbench
+host.sql(own)
 local cmdline = sysbench.cmdline
 cmdline.PARALLEL_COMMAND = true
 for value, name in ipairs { "NULL", "BOOL", "INT", "SIZE", "DOUBLE", "STRING", "LIST", "FILE", "MAX" } do
   cmdline["ARG_" .. name] = value - 1
 end
 
-sysbench.rand = {
-  default = host.rand_default, uniform = host.rand_uniform, gaussian = host.rand_gaussian, special = host.rand_special,
-  pareto = host.rand_pareto, zipfian = host.rand_zipfian, unique = host.rand_unique, string = host.random_string,
-  uniform_double = host.rand_double,
-}
-local rand = sysbench.rand
-function rand.uniform_uint64() return host.rand_high() * 4294967296ULL + host.rand_high() end
-function rand.varstring(shortest, longest)
-  assert(shortest <= longest and longest > 0)
-  return host.random_letters(rand.uniform(shortest, longest))
+local rand = host.rand
+if not rand then
+  rand = {
+    default = host.rand_default, uniform = host.rand_uniform, gaussian = host.rand_gaussian, special = host.rand_special,
+    pareto = host.rand_pareto, zipfian = host.rand_zipfian, unique = host.rand_unique, string = host.random_string,
+    uniform_double = host.rand_double,
+  }
+  function rand.uniform_uint64() return host.rand_high() * 4294967296ULL + host.rand_high() end
+  function rand.varstring(shortest, longest)
+    assert(shortest <= longest and longest > 0)
+    return host.random_letters(rand.uniform(shortest, longest))
+  end
+  -- Where scripts write nothing to it, the terminals of a state have one.
+  host.rand = host.shares_tables and rand or nil
 end
-
--- A call that sleeps in C would stop every terminal of its load thread.
-local C, own = ffi.C, {}
-function own.usleep(us)
-  host.ask(host.SLEEP, tonumber(us))
-  return 0
-end
-for name, call in pairs(rand) do
-  if name ~= "string" and name ~= "varstring" then own["sb_rand_" .. name] = call end
-end
-ffi.C = setmetatable({}, { __index = function(_, name) return own[name] or C[name] end })
+sysbench.rand = rand
 
 -- Reports of a time: what hooks of a script may print.
 local function per_second(stat)
@@ -69,8 +52,8 @@ function sysbench.report_default(stat)
 end
 function sysbench.report_json(stat)
   local tps, qps, reads, writes, other, latency, errors, reconnects = per_second(stat)
-  host.print(host.reported and ",\n" or "[\n")
-  host.reported = true
+  host.print(own.reported and ",\n" or "[\n")
+  own.reported = true
   local function line(indent, name, form, value) return ('%s"%s": ' .. form):format(indent, name, value) end
   local outer, inner = "    ", "      "
   host.print("  {\n" .. table.concat({
@@ -82,9 +65,9 @@ function sysbench.report_json(stat)
     line(outer, "latency", "%4.2f", latency), line(outer, "errors", "%4.2f", errors),
     line(outer, "reconnects", "%4.2f", reconnects) }, ",\n") .. "\n  }")
 end
-function host.reports_end()
-  if host.reported then host.print("\n]\n") end
-  host.reported = nil
+function own.reports_end()
+  if own.reported then host.print("\n]\n") end
+  own.reported = nil
 end
 
 -- Histograms whose buckets are each a constant factor wider than the last.
@@ -119,7 +102,7 @@ sb_rand_pareto, sb_rand_str, sb_rnd = rand.pareto, rand.string, host.rand_high
 function sb_rand_uniq(first, last) return rand.unique(first, last) end
 DB_ERROR_NONE, DB_ERROR_RESTART_TRANSACTION, DB_ERROR_FAILED = 0, 1, 2
 db_driver = host.driver
-local function connected() return host.connected or sysbench.sql.driver():connect() end
+local function connected() return own.connected or sysbench.sql.driver():connect() end
 function db_connect() return connected() end
 function db_disconnect() return connected():disconnect() end
 function db_query(query) return connected():query(query) end
@@ -147,7 +130,6 @@ function db_free_results() return 0 end
 function db_close(stmt) return stmt:close() end
 
 -- What perbuck runs: each job in protected mode, one after the other, in one coroutine.
-host.restart = { __tostring = function(e) return e.sql_errmsg end }
 local function traced(e)
   -- A script that was ended says where it was.
   if type(e) == "string" and e:find("stack traceback:", 1, true) then return e end
@@ -178,9 +160,8 @@ local jobs = {
   [host.THREAD_DONE] = function(tid) if thread_done then thread_done(tid) end end,
   [host.COMMAND] = function() command(cmdline.command) end,
 }
-function host.main(tid)
-  local yield, xpcall = coroutine.yield, xpcall
-  host.threaded = true
+function own.main(tid)
+  local yield, xpcall = host.yield, xpcall
   local job = yield(host.READY)
   while true do
     local ok, result = xpcall(jobs[job], traced, tid)

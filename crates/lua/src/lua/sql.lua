@@ -1,7 +1,7 @@
 -- sysbench.sql: connections, statements, parameters and result sets. A call that needs the server yields a request to perbuck, which resumes
--- the coroutine with three numbers: what came (a request code of `host`), rows, and columns.
+-- the coroutine with three numbers: what came (a request code of `host`), rows, and columns. Terminals that share a state share this code.
 local host = ...
-local yield, running, unpack, select, type = coroutine.yield, coroutine.running, unpack, select, type
+local yield, unpack, select, type = coroutine.yield, unpack, select, type
 local error, setmetatable, tonumber, tostring = error, setmetatable, tonumber, tostring
 local EXECUTE, QUERY, PREPARE, FETCH = host.EXECUTE, host.QUERY, host.PREPARE, host.FETCH
 local CONNECT, RECONNECT, CLOSE = host.CONNECT, host.RECONNECT, host.CLOSE
@@ -13,14 +13,16 @@ local function answered(...)
   return ...
 end
 local function ask(...)
-  if not host.threaded then error("a query is asked outside of any thread: perbuck has connections in thread_init, event, thread_done and commands", 0) end
+  if not host.threaded then
+    error("a query is asked outside of any thread: perbuck has connections in thread_init, event, thread_done and commands", 0)
+  end
   if nested then
     asked = true
     return answered(yield(...))
   end
   return yield(...)
 end
-host.ask = ask
+host.ask, host.yield = ask, yield
 
 local resume, create = coroutine.resume, coroutine.create
 local function passed(co, ok, ...)
@@ -41,17 +43,14 @@ function coroutine.wrap(f)
   return function(...) return unwrapped(coroutine.resume(co, ...)) end
 end
 
-local sql = {
-  type = {
-    NONE = 0, TINYINT = 1, SMALLINT = 2, INT = 3, BIGINT = 4, FLOAT = 5, DOUBLE = 6, TIME = 7, DATE = 8, DATETIME = 9,
-    TIMESTAMP = 10, CHAR = 11, VARCHAR = 12,
-  },
-  error = { NONE = 0, IGNORABLE = 1, FATAL = 2 },
+local t = {
+  NONE = 0, TINYINT = 1, SMALLINT = 2, INT = 3, BIGINT = 4, FLOAT = 5, DOUBLE = 6, TIME = 7, DATE = 8, DATETIME = 9, TIMESTAMP = 10,
+  CHAR = 11, VARCHAR = 12,
 }
-sysbench.sql = sql
-sysbench.error = { RESTART_EVENT = 1 }
+local RESTART_EVENT = 1
+host.restart = { __tostring = function(e) return e.sql_errmsg end }
 
-local Result, Param, Statement, Connection, Driver = {}, {}, {}, {}, {}
+local Result, Integer, Float, Text, Statement, Connection, Driver = {}, {}, {}, {}, {}, {}, {}
 local function class(methods, name)
   methods.__index = methods
   methods.__tostring = function() return name end
@@ -66,13 +65,13 @@ local function raise(con, status, query, level)
   local ignorable = status == host.IGNORABLE
   if not ignorable then
     host.log("FATAL: " .. e.words .. " for query '" .. query .. "'")
-    local hook = sysbench.hooks.sql_error_ignorable
+    local hook = con.own.sysbench.hooks.sql_error_ignorable
     if type(hook) == "function" and hook(failed) then
       ignorable, failed.hooked = true, true
     end
   end
   if ignorable then
-    failed.errcode = sysbench.error.RESTART_EVENT
+    failed.errcode = RESTART_EVENT
     error(setmetatable(failed, host.restart), level + 1)
   end
   error(("SQL error, errno = %d, state = '%s': %s"):format(e.errno, e.state, e.message), level + 1)
@@ -90,8 +89,7 @@ local function open(con)
 end
 
 -- The result of a statement. As in sysbench a connection has one, which the next statement fills again.
-local function filled(con, rows, fields)
-  local rs = con.result
+local function filled(rs, rows, fields)
   rs.nrows, rs.nfields, rs.at, rs.live = rows, fields, 0, true
   return rs
 end
@@ -114,23 +112,32 @@ function Result:free()
   return true
 end
 
-class(Param, "<sql_param>")
-function Param:set(value)
-  if value == nil then
-    self.value = nil
-  elseif self.longest then
+class(Integer, "<sql_param>")
+function Integer:set(value)
+  if type(value) ~= "number" and value ~= nil then
+    value = tonumber(value) or error("a number is expected, and " .. type(value) .. " was given", 2)
+  end
+  self.value = value
+end
+function Integer:set_rand_str() error("Unsupported argument type: " .. self.type, 2) end
+
+class(Float, "<sql_param>")
+function Float:set(value)
+  if value ~= nil then value = ("%.17g"):format(tonumber(value)) end
+  self.value = value
+end
+Float.set_rand_str = Integer.set_rand_str
+
+class(Text, "<sql_param>")
+function Text:set(value)
+  if value ~= nil then
     if type(value) ~= "string" then value = tostring(value) end
     if #value > self.longest then value = value:sub(1, self.longest) end
-    self.value = value
-  elseif self.float then
-    self.value = ("%.17g"):format(tonumber(value))
-  else
-    self.value = tonumber(value) or error("a number is expected, and " .. type(value) .. " was given", 2)
   end
+  self.value = value
 end
 local random_string = host.random_string
-function Param:set_rand_str(format)
-  if not self.longest then error("Unsupported argument type: " .. self.type, 2) end
+function Text:set_rand_str(format)
   local value = random_string(format)
   if #value > self.longest then value = value:sub(1, self.longest) end
   self.value = value
@@ -138,13 +145,12 @@ end
 
 class(Statement, "<sql_statement>")
 function Statement:bind_create(kind, longest)
-  local t = sql.type
   if kind == t.CHAR or kind == t.VARCHAR then
-    return setmetatable({ type = t.VARCHAR, longest = longest or 255 }, Param)
+    return setmetatable({ type = t.VARCHAR, longest = longest or 255 }, Text)
   elseif kind == t.FLOAT or kind == t.DOUBLE then
-    return setmetatable({ type = t.DOUBLE, float = true }, Param)
+    return setmetatable({ type = t.DOUBLE }, Float)
   elseif kind == t.TINYINT or kind == t.SMALLINT or kind == t.INT or kind == t.BIGINT then
-    return setmetatable({ type = t.BIGINT }, Param)
+    return setmetatable({ type = t.BIGINT }, Integer)
   end
   error("Unsupported argument type: " .. tostring(kind), 2)
 end
@@ -171,7 +177,7 @@ function Statement:execute()
     status, rows, fields = ask(EXECUTE, id, unpack(values, 1, count))
   end
   if status < 0 then raise(self.connection, status, "<prepared statement>", 2) end
-  return filled(self.connection, rows, fields)
+  return filled(self.result, rows, fields)
 end
 function Statement:next_result() return nil end
 function Statement:close()
@@ -183,7 +189,7 @@ function Connection:query(query)
   open(self)
   local status, rows, fields = ask(QUERY, query)
   if status < 0 then raise(self, status, query, 2) end
-  return filled(self, rows, fields)
+  return filled(self.result, rows, fields)
 end
 function Connection:query_row(query)
   local rs = self:query(query)
@@ -199,7 +205,7 @@ function Connection:prepare(query)
     host.log("FATAL: " .. host.failure.prepare)
     error("SQL API error", 2)
   end
-  return setmetatable({ connection = self, id = id, count = 0 }, Statement)
+  return setmetatable({ connection = self, result = self.result, id = id, count = 0 }, Statement)
 end
 function Connection:disconnect()
   if self.closed then
@@ -208,7 +214,7 @@ function Connection:disconnect()
   end
   self.closed = true
   ask(CLOSE)
-  host.connected = nil
+  self.own.connected = nil
   return true
 end
 function Connection:reconnect()
@@ -254,21 +260,32 @@ end
 class(Driver, "<sql_driver>")
 function Driver:name() return host.driver end
 function Driver:connect()
-  local before = host.connected
-  if before then
+  local own = self.own
+  if own.connected then
     error("perbuck gives each thread one connection, and this thread has one already; close it by disconnect() first", 2)
   end
   local status = ask(CONNECT)
   if status < 0 then error("connection creation failed", 2) end
-  local con = setmetatable({ error = sql.error.NONE }, Connection)
+  local con = setmetatable({ error = 0, own = own }, Connection)
   con.result = setmetatable({ nrows = 0, nfields = 0, at = 0 }, Result)
-  host.connected = con
+  own.connected = con
   return con
 end
-function sql.driver(name)
-  if name ~= nil and name ~= host.driver then
-    host.log("FATAL: invalid database driver name: '" .. tostring(name) .. "'")
-    error("failed to initialize the DB driver", 2)
+
+-- Gives a terminal its sysbench.sql.
+local function copied(table)
+  local copy = {}
+  for key, value in pairs(table) do copy[key] = value end
+  return copy
+end
+function host.sql(own)
+  local sql = { type = copied(t), error = { NONE = 0, IGNORABLE = 1, FATAL = 2 } }
+  own.sysbench.sql, own.sysbench.error = sql, { RESTART_EVENT = RESTART_EVENT }
+  function sql.driver(name)
+    if name ~= nil and name ~= host.driver then
+      host.log("FATAL: invalid database driver name: '" .. tostring(name) .. "'")
+      error("failed to initialize the DB driver", 2)
+    end
+    return setmetatable({ own = own }, Driver)
   end
-  return setmetatable({}, Driver)
 end

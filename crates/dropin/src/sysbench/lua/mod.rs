@@ -45,7 +45,8 @@ pub(super) fn ordered(words: &[OsString], path: &Path, log: &mut Log) -> Result<
     let (log, mut out) = (*log, log.streams());
     settings::complete(&mut script, &given, &specs, &described, &settings)?;
     given.remarks.iter().for_each(|remark| out.say(&format!("perbuck: {remark}")));
-    script.serverless = !described.asks_database;
+    (script.serverless, script.shares) = (!described.asks_database, described.shares);
+    script.modules = described.modules.clone().into();
     let command = given.command.as_ref().map(|typed| command(typed, &described)).transpose()?;
     let main = MainState::new(&script, driver).map_err(|e| failed(&e))?;
     // Without a command the text of the script itself is all that runs, as under sysbench.
@@ -103,9 +104,7 @@ fn command<'a>(typed: &'a str, described: &Described) -> Result<&'a str, Refused
 fn series(script: &LuaScript, settings: &Settings) -> Series {
     let (name, parameters) = (settings::study_name(&script.path), settings::parameters(script));
     let workload = Workload { name, parameters, plan: Plan::of(script.clone()) };
-    // A file that was changed since is another workload.
-    let others = format!(" {:?} {}", settings.ignored, String::from_utf8_lossy(&script.source));
-    Series::new(workload, settings.load.clone(), &others)
+    Series::new(workload, settings.load.clone(), &format!(" {:?}", settings.ignored))
 }
 
 /// Applies a load; `rehearses` where no server takes part.

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use perbuck_console::print;
 use perbuck_core::study::Scalar;
+use perbuck_core::workload_kind::file_text;
 use perbuck_database::Dialect;
 use perbuck_lua::{Console, Described, LuaScript, ScriptValue, Setting, random_options};
 use perbuck_workloads::Benchmark;
@@ -54,9 +55,8 @@ pub(super) fn script(path: &Path, given: &Given) -> Result<LuaScript, End> {
     let to_log = |line: &[u8]| drop(print(&format!("{}\n", String::from_utf8_lossy(line))));
     // A reader that is gone ends the run elsewhere.
     let console = Console::new(|text| drop(print(&String::from_utf8_lossy(text))), to_log);
-    let mut script = LuaScript::checked(&BTreeMap::new()).map_err(|_| Refused::usage("the script is wrong", ""))?;
-    script.path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-    script.source = Arc::new(source);
+    let whole = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let mut script = LuaScript::of_file(whole, record_name(path), source);
     script.command.clone_from(&given.command);
     script.console = console;
     script.settings = general(given);
@@ -151,10 +151,11 @@ pub(super) fn complete(
     };
     script.random = Arc::new(random_options(&script.random_given).map_err(problem)?);
     script.tolerance = settings.load.tolerance.clone();
-    script.length_ns = settings.load.window_ns.map(|window_ns| window_ns + settings.load.warmup_ns);
     script.compiled = matches!(text(given, "luajit-cmd"), "on");
     if script.legacy {
-        script.settings.push(("num_threads".to_owned(), Setting::Number(f64::from(settings.load.connections))));
+        // What sysbench's older scripts read: a default of its driver for MySQL, and the older name of `threads`.
+        let own = [("num_threads", f64::from(settings.load.connections)), ("myisam_max_rows", 1e6)];
+        script.settings.extend(own.map(|(name, number)| (name.to_owned(), Setting::Number(number))));
     }
     Ok(())
 }
@@ -172,8 +173,19 @@ pub(super) fn study_name(path: &Path) -> String {
     if name.is_empty() { "script".to_owned() } else { name.to_ascii_lowercase() }
 }
 
-/// The script as a study names it.
+/// What a study calls the file: its name without what separates the files of a list.
+fn record_name(path: &Path) -> String {
+    let name = path.file_name().unwrap_or_default().to_string_lossy().replace([',', '@', ':', ' '], "-");
+    if path == Path::new(STANDARD_INPUT) { "stdin.lua".to_owned() } else { name }
+}
+
+/// The script as a study names it, with its text and those of its modules.
 pub(super) fn parameters(script: &LuaScript) -> BTreeMap<String, Scalar> {
-    let all = script.parameters().into_iter().filter(|(_, value)| !value.is_empty());
+    let words =
+        script.parameters().into_iter().filter(|(name, value)| !value.is_empty() && matches!(&**name, "options" | "random"));
+    let names: Vec<&str> = [script.name.as_str()].into_iter().chain(script.modules.keys().map(String::as_str)).collect();
+    let own = (file_text(&script.name), String::from_utf8_lossy(&script.source).into_owned());
+    let modules = script.modules.iter().map(|(name, text)| (file_text(name), text.clone()));
+    let all = words.chain([("file".to_owned(), names.join(", ")), own]).chain(modules);
     all.map(|(name, value)| (name, Scalar::Text(value))).collect()
 }

@@ -101,7 +101,7 @@ fn states(database: &Forgetful) -> Vec<PartState> {
 
 /// A load of `data` on a ledger.
 fn on_ledger<R>(driver: &Forgetful, data: &Numbers, ledger: &Words, sessions: u32, work: impl Fn(Load<'_, Forgetful>) -> R) -> R {
-    work(Load { driver, dataset: data, ledger: Some(ledger), sessions, waiting: &Waiting::default() })
+    work(Load { driver, dataset: data, making: None, ledger: Some(ledger), sessions, waiting: &Waiting::default() })
 }
 
 /// Loads until the server dies at call `dies_at`.
