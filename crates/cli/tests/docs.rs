@@ -68,7 +68,7 @@ const STUDIES: [&str; 4] = ["run", "compare", "report", "verify"];
 const PREPARATION: [&str; 5] = ["init", "prepare", "check", "plan", "capacity"];
 const PUBLISHED: [&str; 5] = ["price", "prices", "replay", "audit", "import"];
 const OTHER_TOOLS: [&str; 6] = ["sysbench", "tpcc", "tpch", "ch", "ycsb", "pgbench"];
-const ALONE: [&str; 7] = [
+const ALONE: [&str; 8] = [
     "README.md",
     "docs/exit-codes.md",
     "docs/commands/demo.md",
@@ -76,6 +76,7 @@ const ALONE: [&str; 7] = [
     "docs/deploy.md",
     "docs/method/intervals.md",
     "docs/own-workload.md",
+    "docs/traffic.md",
 ];
 
 /// A command of a page and the output that the page shows.
@@ -337,6 +338,15 @@ fn the_example_of_your_own_sql() {
     let kinds = &records[0].measured.transactions;
     let share = kinds["pay.sql"].committed as f64 / (kinds["pay.sql"].committed + kinds["look.sql"].committed) as f64;
     assert!(records.len() == 6 && (share - 0.75).abs() < 0.2, "{share}");
+}
+
+#[test]
+fn the_example_of_recorded_traffic() {
+    let desk = run_with_files("docs/traffic.md", &["shop.log", "shop-then.sql", "shop.toml"]);
+    let records = desk.records("results/shop");
+    let compared = |kind: &str| records[0].measured.transactions[kind].facts["compared"];
+    assert_eq!((records.len(), compared("select"), records[0].errors.len()), (2, 2, 0));
+    assert!(records.iter().all(|record| record.measured.transactions["transaction"].committed == 1));
 }
 
 #[test]
