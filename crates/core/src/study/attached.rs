@@ -143,15 +143,32 @@ pub fn logs_named(study: &str) -> Vec<LogNamed> {
     named.collect()
 }
 
+/// The log that a workload names.
+fn log_of(spec: &WorkloadSpec) -> Option<Located<String>> {
+    let declared = spec.known?.parameters.iter().find(|parameter| parameter.kind == ParameterKind::Log)?;
+    match spec.parameters.get(declared.name) {
+        Some(Located { value: Scalar::Text(names), line }) => Some(Located { value: names.clone(), line: *line }),
+        _ => None,
+    }
+}
+
+/// Gives a workload what is told of its log, if the study holds it: how many streams there are follows from it.
+pub(super) fn give_log(root: &Section<'_>, spec: &mut WorkloadSpec) {
+    if let Some(names) = log_of(spec)
+        && let Some(Located { value, line }) = texts(root, FILES).remove(&names.value)
+    {
+        spec.parameters.insert(file_text(&names.value), Located { value: Scalar::Text(value), line });
+    }
+}
+
 /// Gives workloads the texts of the files that their parameters name. Files that are not there are reported.
 pub(super) fn give_scripts(root: &Section<'_>, workloads: &mut [WorkloadSpec]) {
     for spec in workloads {
         let lists: Vec<Located<Scalar>> = files_parameters(spec).filter_map(|key| spec.parameters.get(key).cloned()).collect();
-        let log = spec.known.and_then(|kind| kind.parameters.iter().find(|p| p.kind == ParameterKind::Log));
-        if let Some(Located { value: Scalar::Text(names), line }) = log.and_then(|log| spec.parameters.get(log.name)).cloned()
-            && let Some(text) = text_of(root, &Located { value: names.clone(), line })
+        if let Some(names) = log_of(spec).filter(|names| !spec.parameters.contains_key(&file_text(&names.value)))
+            && let Some(text) = text_of(root, &names)
         {
-            spec.parameters.insert(file_text(&names), Located { value: Scalar::Text(text), line });
+            spec.parameters.insert(file_text(&names.value), Located { value: Scalar::Text(text), line: names.line });
         }
         for list in lists {
             let Scalar::Text(names) = &list.value else { continue };

@@ -55,10 +55,7 @@ pub fn study_text(study: &Path, targets: &Targets) -> Result<String, LabError> {
 /// reader of the study says.
 fn told_of(log: &LogNamed, folder: &Path) -> Result<Option<String>, LabError> {
     // An unknown format is told with the other problems.
-    let format = match log.format.as_ref().map(|word| Format::named(&word.value)) {
-        Some(None) => return Ok(None),
-        known => known.flatten(),
-    };
+    let format = log.format.as_ref().and_then(|word| Format::named(&word.value));
     let mut files = Vec::new();
     for name in log.files() {
         let path = folder.join(name);

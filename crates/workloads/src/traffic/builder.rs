@@ -9,7 +9,7 @@ use super::lex::{Quotes, question_marks, with_values, words};
 use super::plan::Logged;
 use super::recording::{Act, Interner, NONE, Recording, Session, Step, Values};
 use super::session::{Ended, Open};
-use super::statement::{Class, classify};
+use super::statement::{Class, classify, is_of_catalogue};
 use super::summary::{Noted, Summary, databases};
 use crate::script::Control;
 
@@ -160,7 +160,8 @@ impl Builder {
             },
         };
         let planned = self.open.get_mut(&said.session).and_then(|open| open.planned.take()).filter(|plan| plan.sql == sql);
-        let rows = said.rows.or(planned.map(|plan| plan.rows)).map_or(NONE, |rows| u32::try_from(rows).unwrap_or(NONE));
+        let counted = said.rows.or(planned.map(|plan| plan.rows)).filter(|_| !is_of_catalogue(sql));
+        let rows = counted.map_or(NONE, |rows| u32::try_from(rows).unwrap_or(NONE));
         let ended = self.open.get_mut(&said.session).and_then(|open| {
             open.last = Some(text);
             open.add(said.at_us, Step { act, verb: sent.verb, rows }, sent)
@@ -172,6 +173,9 @@ impl Builder {
 
     /// A session has logged a plan with its row count: of its last statement, or of the one that comes next.
     pub(super) fn planned(&mut self, session: u64, plan: Logged) {
+        if is_of_catalogue(&plan.sql) {
+            return;
+        }
         let number = self.interner.find(&plan.sql);
         let Some(open) = self.open.get_mut(&session) else { return };
         let last = open.session.steps.last_mut().filter(|step| number.is_some() && open.last == number && step.rows == NONE);

@@ -54,9 +54,10 @@ pub(super) fn read(reader: impl BufRead, file: &str, builder: &mut Builder) -> R
         } else if is_between && is_heading(line) {
             take(std::mem::take(&mut entry), &mut spread, &mut database, (builder, file));
         } else if !line.is_empty() || !entry.text.is_empty() {
-            match entry.text.is_empty() {
-                true => entry.line = number,
-                false => entry.text.push('\n'),
+            if entry.text.is_empty() {
+                entry.line = number;
+            } else {
+                entry.text.push('\n');
             }
             entry.text.push_str(line);
         }
