@@ -97,17 +97,16 @@ impl fmt::Display for OfDatabase {
     }
 }
 
-/// The position of each database in the order of names, and what is told of each.
+/// The position of each database among those that are told of, and what is told of each.
 pub(super) fn databases(names: &[String], sessions: &[Session]) -> (Vec<u16>, BTreeMap<String, OfDatabase>) {
-    let mut sorted = names.to_vec();
-    sorted.sort();
-    let order = names.iter().map(|name| sorted.iter().position(|s| s == name).unwrap_or(0) as u16).collect();
     let of = |(position, name): (usize, &String)| {
         let mine: Vec<&Session> = sessions.iter().filter(|s| usize::from(s.database) == position).collect();
         (name.clone(), of_database(&mine))
     };
+    // What one did that is left out makes no session.
     let all: BTreeMap<String, OfDatabase> = names.iter().enumerate().map(of).filter(|(_, of)| of.sessions > 0).collect();
-    (order, all)
+    let position = |name: &String| all.keys().position(|known| known == name).map_or(u16::MAX, |at| at as u16);
+    (names.iter().map(position).collect(), all)
 }
 
 fn of_database(sessions: &[&Session]) -> OfDatabase {

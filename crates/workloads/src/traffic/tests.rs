@@ -114,6 +114,14 @@ fn what_failed_in_the_log_is_left_out_and_counted() {
 }
 
 #[test]
+fn what_is_left_out_of_another_database_moves_no_session() {
+    let other = row(1.0, "1.b", "LOG", "statement: COPY t FROM stdin", "", "").replace("\"shop\"", "\"another\"");
+    let recording = log(&(other + &row(1.0, "1.a", "LOG", "statement: SELECT 1", "", ""))).unwrap();
+    assert_eq!(recording.summary.databases.keys().collect::<Vec<_>>(), ["shop"]);
+    assert_eq!(recording.sessions[0].database, 0);
+}
+
+#[test]
 fn temporary_tables_are_left_out_with_what_uses_them() {
     let statements = ["CREATE TEMP TABLE x (a int)", "INSERT INTO x VALUES (1)", "SELECT 1", "LISTEN c"];
     let rows = statements.map(|sql| row(1.0, "1.a", "LOG", &format!("statement: {sql}"), "", ""));
