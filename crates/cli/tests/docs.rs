@@ -342,6 +342,15 @@ fn the_example_of_a_script_in_lua() {
 }
 
 #[test]
+fn the_example_of_recorded_traffic() {
+    let desk = run_with_files("docs/traffic.md", &["shop.log", "shop-then.sql", "shop.toml"]);
+    let records = desk.records("results/shop");
+    let compared = |kind: &str| records[0].measured.transactions[kind].facts["compared"];
+    assert_eq!((records.len(), compared("select"), records[0].errors.len()), (2, 2, 0));
+    assert!(records.iter().all(|record| record.measured.transactions["transaction"].committed == 1));
+}
+
+#[test]
 fn two_databases() {
     let desk = desk();
     run_page(&desk, "docs/two-databases.md");

@@ -90,6 +90,9 @@ pub enum ParameterKind {
     /// Names of files beside the study, with commas between them; each may have a weight, as in `a.sql@3`. Their texts are parameters, too: see
     /// [`file_text`].
     Files,
+    /// Names of files beside the study that together are the log of a server, with commas between them. What is told of it is a parameter, too: see
+    /// [`file_text`] of all the names. The log itself gets into no study.
+    Log,
 }
 
 /// The parameter that holds the text of a file which a parameter of [`ParameterKind::Files`] names. No key of a study is called so.

@@ -164,6 +164,7 @@ fn example_flags() -> Vec<Flag> {
         Flag::TextStatements { count: 40 },
         Flag::Aborted { count: 1 },
         Flag::WrongRows { missing: 1, wrong: 2 },
+        Flag::Diverged { statements: 3, compared: 900 },
         Flag::FunctionalServer { why: "its store is for tests".into() },
         Flag::AgentsApart { apart_us: 2500 },
         Flag::PodsChanged { changes: vec!["pod tikv-0 restarted 1 time".into()] },

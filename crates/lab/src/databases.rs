@@ -6,11 +6,13 @@ use perbuck_mysql::Mysql;
 use perbuck_postgres::Postgres;
 use perbuck_sqlite::Sqlite;
 use perbuck_tikv::Tikv;
-use perbuck_workloads::{ch, script, sysbench, tpcc, tpch, ycsb};
+use perbuck_workloads::{ch, script, sysbench, tpcc, tpch, traffic, ycsb};
 
 /// All of them, in the order in which messages list them.
 pub type AllDatabases = (Sqlite, (Duckdb, (Mysql, (Postgres, (Tikv, ())))));
 
 /// All benchmarks: those that are built in, and scripts in Lua.
-pub type AllBenchmarks =
-    (sysbench::Options, (tpcc::Options, (ycsb::Options, (tpch::Options, (ch::Options, (script::Options, (LuaScript, ())))))));
+pub type AllBenchmarks = (
+    sysbench::Options,
+    (tpcc::Options, (ycsb::Options, (tpch::Options, (ch::Options, (script::Options, (traffic::Options, (LuaScript, ()))))))),
+);

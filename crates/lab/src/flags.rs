@@ -65,6 +65,9 @@ pub(crate) fn of((spec, by): (&TrialSpec, AppliedBy), measured: &Measured, healt
     if missing + wrong > 0 {
         flags.push(Flag::WrongRows { missing, wrong });
     }
+    if fact("diverged") > 0 {
+        flags.push(Flag::Diverged { statements: fact("diverged"), compared: fact("compared") });
+    }
     if health.aborted > 0 {
         flags.push(Flag::Aborted { count: health.aborted });
     }
@@ -73,7 +76,9 @@ pub(crate) fn of((spec, by): (&TrialSpec, AppliedBy), measured: &Measured, healt
     flags.extend(full.map(|why| Flag::ClientLimited { why }));
     if let Some(open) = &measured.open_loop {
         let unfinished = open.unfinished.count;
-        let ended = completed + failed + young(open, measured.window_ns)?;
+        // Streams go on after the last of them was due.
+        let after = if spec.streams { unfinished } else { 0 };
+        let ended = (completed + failed).saturating_sub(after) + young(open, measured.window_ns)?;
         if (ended as f64) < KEEPS_UP * open.offered as f64 && unfinished > 0 {
             flags.push(Flag::Overloaded { offered: open.offered, completed, unfinished });
         }

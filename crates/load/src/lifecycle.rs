@@ -101,12 +101,14 @@ pub(crate) async fn run<D: Driver, W: Workload>(
     let opened = open_until_stopped::<D, W>(&plan, &driver, &workload, &stop).await?;
     let (spec, phase_ends) = (plan.spec.clone(), plan.spec.phase_ends());
     let pacer = Pacer::new(&spec.load, plan.arrivals);
-    let open_loop = pacer.is_open();
+    let schedule_ns = workload.schedule_ns(spec.connections).filter(|_| spec.streams);
+    let open_loop = pacer.is_open() || schedule_ns.is_some();
     let (pauses, ends) = (workload.pauses() && !open_loop, spec.streams);
     // Histograms are large, and clearing memory that was in use takes time, above all where an embedded database has a thread for
     // each connection. The start is only a few milliseconds ahead when it is given, so everything is made before.
     let mut recorder = Recorder::new(Window::unknown(), &phase_ends, workload.kinds().len(), open_loop, reports.clone())
-        .with(pauses, plan.by_kind);
+        .with(pauses, plan.by_kind)
+        .closing_at(schedule_ns);
     let times = spec.time_statements.then(|| StatementTimes::new(Window::unknown(), &workload.catalogue()));
     // A closed channel means that another worker failed and the executor gave up; it has the reason.
     let _ = reports.send(Report::Ready);
@@ -192,7 +194,7 @@ fn spawn_terminals<D: Driver, W: Workload>(
 fn finish_recorder<D, W>(common: Common<D, W>) -> Recorder {
     let mut recorder = common.recorder.into_inner();
     // A trial that is thrown away needs none of this, and a long schedule takes time to walk.
-    if (common.pacer.is_open() || common.pauses) && !common.stop.requested() && !common.limit.exhausted() {
+    if !common.taken.borrow().is_empty() && !common.stop.requested() && !common.limit.exhausted() {
         common.taken.into_inner().into_iter().flatten().for_each(|due| recorder.unfinished(due));
         common.pacer.rest(&common.window).for_each(|due| recorder.unfinished(due));
     }
@@ -293,7 +295,9 @@ async fn open_all<D: Driver, W: Workload>(
                 let mut terminal = workload.terminal(id);
                 terminal.start(&mut connection).await.map_err(RunError::Fatal)?;
                 if streams || index >= of {
-                    connection.lift_timeout();
+                    if !workload.keeps_timeout() {
+                        connection.lift_timeout();
+                    }
                     terminal.join(latch.clone());
                 }
                 mine.push((position, (id, terminal, connection)));

@@ -85,6 +85,8 @@ pub struct Recorder {
     /// Ended, and not written down yet; all of them in the second at hand.
     pending: Vec<Sample>,
     second_ends: i64,
+    /// When the last transaction of a schedule is due that ends with the trial: what ends later was unfinished.
+    schedule_ns: Option<i64>,
     second: Second,
     /// When the periods end: the warm-up, the phases of the window (one where the study declares none), the drain.
     period_ends: Vec<i64>,
@@ -107,6 +109,8 @@ pub struct Recorder {
     pub reconnects: u64,
     /// For how long what had not ended when the window closed had been due; in closed loop, had run.
     pub unfinished: Histogram,
+    /// Those of them that had not started then either, where terminals have a schedule.
+    pub(crate) unstarted: u64,
     /// Time of these within the window, in nanoseconds.
     pub unfinished_ns: u64,
     /// Of what ended in the window, the time before it, in nanoseconds.
@@ -130,6 +134,7 @@ impl Recorder {
             pending: Vec::with_capacity(TOGETHER),
             second: Second::new(number),
             second_ends,
+            schedule_ns: None,
             totals: period_ends.iter().map(|_| Totals::new(kinds)).collect(),
             period_ends,
             period: 0,
@@ -142,6 +147,7 @@ impl Recorder {
             lost_by: BTreeSet::new(),
             reconnects: 0,
             unfinished: Histogram::new(),
+            unstarted: 0,
             unfinished_ns: 0,
             before_ns: 0,
             send_lag: Histogram::new(),
@@ -167,6 +173,18 @@ impl Recorder {
         self
     }
 
+    /// Says when the last transaction of a schedule is due, if the terminals have one of their own.
+    pub(crate) fn closing_at(mut self, schedule_ns: Option<u64>) -> Self {
+        self.schedule_ns = schedule_ns.map(|ns| i64::try_from(ns).unwrap_or(i64::MAX));
+        self
+    }
+
+    /// From when on what ends was unfinished.
+    #[inline]
+    fn close_ns(&self) -> i64 {
+        self.schedule_ns.unwrap_or(self.window.length_ns)
+    }
+
     /// An arrival of an open loop is started; `free` where a connection had been waiting for it.
     #[inline]
     pub fn started(&mut self, intended_ns: i64, started_ns: i64, free: bool) {
@@ -182,10 +200,11 @@ impl Recorder {
     /// A transaction that was due at `intended_ns` had not ended when the window closed.
     pub fn unfinished(&mut self, intended_ns: i64) {
         self.oldest_unfinished_ns = self.oldest_unfinished_ns.min(intended_ns);
-        if intended_ns < self.window.length_ns {
-            let age_ns = (self.window.length_ns - intended_ns) as u64;
+        let close_ns = self.close_ns();
+        if intended_ns < close_ns {
+            let age_ns = (close_ns - intended_ns) as u64;
             self.unfinished.record(age_ns);
-            self.unfinished_ns += age_ns.min(self.window.length_ns as u64);
+            self.unfinished_ns += age_ns.min(close_ns as u64);
         }
     }
 
@@ -276,7 +295,8 @@ impl Recorder {
     /// What ends in the drain was unfinished when the window closed; what started in the warm-up lies in the window in part.
     #[inline]
     fn ended(&mut self, sample: &Sample) {
-        if sample.finished_ns >= self.window.length_ns {
+        if sample.finished_ns >= self.close_ns() {
+            self.unstarted += u64::from(sample.started_ns >= self.close_ns());
             self.unfinished(sample.intended_ns);
         } else if sample.started_ns < 0 && sample.finished_ns >= 0 {
             self.before_ns += sample.started_ns.unsigned_abs();

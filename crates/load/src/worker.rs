@@ -58,7 +58,13 @@ pub(crate) fn drive<D: Driver, W: Workload>(
             let (mut intended_ns, mut started_ns) = match task.next_start(now) {
                 NextStart::Now if !common.ends && !task.beside => (now, now),
                 NextStart::Now => match task.await_next(&mut terminal, sequence).await {
-                    Some(at) => (at, at),
+                    Some(now_ns) => match terminal.due_ns(sequence) {
+                        None => (now_ns, now_ns),
+                        Some(due) => match task.await_arrival(due as i64, now_ns).await {
+                            Some(started) => (due as i64, started),
+                            None => break,
+                        },
+                    },
                     None => break,
                 },
                 NextStart::Due(at) => match task.await_arrival(at, now).await {

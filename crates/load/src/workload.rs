@@ -131,6 +131,17 @@ pub trait Workload: Send + Sync + 'static {
         false
     }
 
+    /// Where each of so many terminals has its own times, in a trial of streams: when the last transaction is due, in nanoseconds from the
+    /// common start. See [`Terminal::due_ns`].
+    fn schedule_ns(&self, _terminals: u32) -> Option<u64> {
+        None
+    }
+
+    /// Whether its connections keep the timeout of answers in a trial of streams, whose statements may take long otherwise.
+    fn keeps_timeout(&self) -> bool {
+        false
+    }
+
     /// Connections that it needs beside those of the load, such as that of a refresh stream. Their terminals have the numbers after those of
     /// the load.
     fn extra_terminals(&self) -> u32 {
@@ -198,6 +209,13 @@ pub trait Terminal: 'static {
     /// Waits until its transaction with this number may start; `false` where it has none. Only in a trial of streams, and beside the load.
     fn may_start(&mut self, _sequence: u64) -> impl Future<Output = bool> {
         std::future::ready(true)
+    }
+
+    /// When its transaction with this number is due, in nanoseconds from the common start; `None` where it starts as soon as the one before
+    /// has ended. Only in a trial of streams; see [`Workload::schedule_ns`].
+    #[inline]
+    fn due_ns(&mut self, _sequence: u64) -> Option<u64> {
+        None
     }
 
     /// Sends what it still holds back, after its last transaction; counts where it ends, and belongs to no transaction.

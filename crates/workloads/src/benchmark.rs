@@ -87,6 +87,11 @@ pub trait Benchmark: Any + Debug + Send + Sync {
         DataSize::default()
     }
 
+    /// What a check of the study says of it, line by line.
+    fn told(&self) -> Vec<String> {
+        Vec::new()
+    }
+
     /// The queries whose plans can be kept; `None` where it has none that run for long.
     fn explained(&self) -> Option<Explained> {
         None

@@ -10,12 +10,16 @@ pub mod sysbench;
 pub(crate) mod testing;
 pub mod tpcc;
 pub mod tpch;
+pub mod traffic;
 pub mod ycsb;
 
 pub use benchmark::{Benchmark, BenchmarkAction, Benchmarks, DataSize, Explained, Plan};
 
 /// The benchmarks of perbuck. A new one is added here, and nowhere else.
-pub type Workloads = (sysbench::Options, (tpcc::Options, (ycsb::Options, (tpch::Options, (ch::Options, (script::Options, ()))))));
+pub type Workloads = (
+    sysbench::Options,
+    (tpcc::Options, (ycsb::Options, (tpch::Options, (ch::Options, (script::Options, (traffic::Options, ())))))),
+);
 
 /// What a session answers, or how it fails.
 pub(crate) type Result<T, E = perbuck_load::error::DriverError> = std::result::Result<T, E>;

@@ -150,6 +150,19 @@ impl<'a> Reader<'a> {
         all
     }
 
+    /// A parameter as it is given.
+    pub fn scalar(&mut self, key: &'static str) -> Option<&'a Scalar> {
+        self.get(key)
+    }
+
+    /// The text that stands in a study for a file: its parameter is that of [`file_text`].
+    pub fn attached(&self, key: &str) -> Option<&'a str> {
+        match self.parameters.get(key).map(|found| &found.value) {
+            Some(Scalar::Text(text)) => Some(text),
+            _ => None,
+        }
+    }
+
     /// Whether the parameter is given.
     pub fn has(&self, key: &str) -> bool {
         self.parameters.contains_key(key)
@@ -236,7 +249,7 @@ pub(crate) fn value_of(
         ParameterKind::Whole(..) => whole(text).map(Scalar::Int),
         ParameterKind::Number(..) => text.parse().ok().filter(|v: &f64| v.is_finite()).map(Scalar::Float),
         ParameterKind::Switch => switch(text).map(Scalar::Bool),
-        ParameterKind::Text | ParameterKind::Files => None,
+        ParameterKind::Text | ParameterKind::Files | ParameterKind::Log => None,
     };
     Some(value.unwrap_or_else(|| Scalar::Text(text.to_owned())))
 }

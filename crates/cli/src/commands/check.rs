@@ -34,6 +34,7 @@ pub(crate) fn run(arguments: &CheckArguments) -> Result<(), LabError> {
         () if inputs.study.imported => imported(&inputs.study),
         () => trials(&inputs),
     };
+    out.extend(inputs.plans.iter().flat_map(|plan| plan.told()).map(|line| format!("  {line}\n")));
     let volumes = inputs.study.contenders.iter().flat_map(Contender::volumes_beyond_machines);
     out.extend(volumes.map(|line| line + "\n"));
     if arguments.connect {

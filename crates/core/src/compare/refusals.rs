@@ -206,6 +206,7 @@ fn remark_group(flag: &Flag) -> String {
         Flag::ManyErrors { .. } => "more than one transaction in a hundred failed".to_owned(),
         Flag::NoValue { .. } => "a trial has no value, because transactions failed or did not end".to_owned(),
         Flag::WrongRows { .. } => "operations did not find a row that must be there, or found wrong rows".to_owned(),
+        Flag::Diverged { .. } => "replayed statements had other row counts than recorded".to_owned(),
         Flag::Gap { .. } => "the service was away for at least a second".to_owned(),
         Flag::TextStatements { .. } => "statements ran as text, because the server would prepare no more".to_owned(),
         Flag::Aborted { .. } => "transactions did not end within the drain limit".to_owned(),

@@ -53,6 +53,13 @@ pub enum Flag {
         /// Operations, and rows of scans, that found wrong values.
         wrong: u64,
     },
+    /// Replayed statements returned or changed another number of rows than when they were recorded.
+    Diverged {
+        /// Statements with another number.
+        statements: u64,
+        /// Statements whose recorded number is known.
+        compared: u64,
+    },
     /// Open loop: the target completed fewer transactions than were offered, and the rest still waited at the end.
     Overloaded {
         /// Due in the measured window.
@@ -166,6 +173,9 @@ impl Flag {
             Self::WrongRows { missing, wrong } => {
                 format!("{missing} operations did not find a row that must be there, and {wrong} found wrong rows")
             }
+            Self::Diverged { statements, compared } => {
+                format!("diverged: {statements} of {compared} statements had other row counts than recorded")
+            }
             Self::Overloaded { offered, completed, unfinished } => {
                 format!("could not keep the rate: {offered} offered, {completed} completed, {unfinished} unfinished at the end")
             }
@@ -221,6 +231,7 @@ impl Flag {
             | Self::Gap { .. }
             | Self::TextStatements { .. }
             | Self::Aborted { .. }
+            | Self::Diverged { .. }
             | Self::Overloaded { .. }
             | Self::StillRunning { .. }
             | Self::Throttled { .. }

@@ -20,6 +20,25 @@ const FILES: &str = "files";
 /// The keys of workloads that name files.
 const SCRIPT_KEYS: [&str; 2] = ["file", "init"];
 
+/// The key of workloads that names the files of a log.
+const LOG_KEY: &str = "log";
+
+/// A log that a workload names.
+#[derive(Debug, Clone)]
+pub struct LogNamed {
+    /// As the workload names it: one file, or several with commas between them.
+    pub list: Located<String>,
+    /// Its format, where the workload says so.
+    pub format: Option<Located<String>>,
+}
+
+impl LogNamed {
+    /// The names of its files, in their order.
+    pub fn files(&self) -> impl Iterator<Item = &str> {
+        files_of(&self.list.value).map(|(name, _)| name)
+    }
+}
+
 /// What is appended to a study.
 #[derive(Debug, Default)]
 pub struct Attached {
@@ -111,10 +130,46 @@ pub fn scripts_named(study: &str) -> Vec<Located<String>> {
     names.filter(|named| !held.contains_key(&named.value)).collect()
 }
 
+/// The logs that the workloads of a study name, and of which the study holds no summary.
+pub fn logs_named(study: &str) -> Vec<LogNamed> {
+    let Ok(file) = TomlFile::parse("", study.to_owned()) else { return Vec::new() };
+    let root = file.root();
+    let held = texts(&root, FILES);
+    let text = |w: &Section<'_>, key: &str| w.is_text(key).then(|| w.text(key)).flatten();
+    let named = root.tables("workload").into_iter().filter_map(|w| {
+        let list = text(&w, LOG_KEY).filter(|list| !held.contains_key(&list.value))?;
+        Some(LogNamed { list, format: text(&w, "format").filter(|format| format.value != "auto") })
+    });
+    named.collect()
+}
+
+/// The log that a workload names.
+fn log_of(spec: &WorkloadSpec) -> Option<Located<String>> {
+    let declared = spec.known?.parameters.iter().find(|parameter| parameter.kind == ParameterKind::Log)?;
+    match spec.parameters.get(declared.name) {
+        Some(Located { value: Scalar::Text(names), line }) => Some(Located { value: names.clone(), line: *line }),
+        _ => None,
+    }
+}
+
+/// Gives a workload what is told of its log, if the study holds it: how many streams there are follows from it.
+pub(super) fn give_log(root: &Section<'_>, spec: &mut WorkloadSpec) {
+    if let Some(names) = log_of(spec)
+        && let Some(Located { value, line }) = texts(root, FILES).remove(&names.value)
+    {
+        spec.parameters.insert(file_text(&names.value), Located { value: Scalar::Text(value), line });
+    }
+}
+
 /// Gives workloads the texts of the files that their parameters name. Files that are not there are reported.
 pub(super) fn give_scripts(root: &Section<'_>, workloads: &mut [WorkloadSpec]) {
     for spec in workloads {
         let lists: Vec<Located<Scalar>> = files_parameters(spec).filter_map(|key| spec.parameters.get(key).cloned()).collect();
+        if let Some(names) = log_of(spec).filter(|names| !spec.parameters.contains_key(&file_text(&names.value)))
+            && let Some(text) = text_of(root, &names)
+        {
+            spec.parameters.insert(file_text(&names.value), Located { value: Scalar::Text(text), line: names.line });
+        }
         for list in lists {
             let Scalar::Text(names) = &list.value else { continue };
             for (name, _) in files_of(names).filter(|(name, _)| !name.contains(':')) {

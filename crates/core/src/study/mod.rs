@@ -30,7 +30,9 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub use self::attached::{Attached, contenders_of, files_named, scripts_named, targets_given, without_target};
+pub use self::attached::{
+    Attached, LogNamed, contenders_of, files_named, logs_named, scripts_named, targets_given, without_target,
+};
 pub use self::build::DeclaredBuild;
 pub use self::client::{ClientSpec, Stands, WIDE_AREA_NS};
 pub use self::contender::Contender;

@@ -216,7 +216,8 @@ fn few_enough(root: &Section<'_>, study: &Study) -> bool {
 
 /// Each workload gets the sweep of the study with what it has of its own.
 fn give_sweeps(root: &Section<'_>, workloads: Vec<(WorkloadSpec, Own)>, whole: Option<&Sweep>) -> Vec<WorkloadSpec> {
-    let each = |(spec, own): (WorkloadSpec, Own)| {
+    let each = |(mut spec, own): (WorkloadSpec, Own)| {
+        attached::give_log(root, &mut spec);
         let streams = spec.known.and_then(|kind| (kind.streams)(&spec.parameters));
         let sweep = whole.and_then(|sweep| match streams {
             Some(default) => Some(own.of_streams(root, sweep, (spec.line, default))),

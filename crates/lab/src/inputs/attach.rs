@@ -1,11 +1,14 @@
 //! The text of a study with what it names and does not hold: files beside it, and targets of a command line.
 
 use std::collections::BTreeMap;
+use std::io::BufReader;
 use std::path::{Component, Path};
 
-use perbuck_core::study::{Attached, contenders_of, files_named, scripts_named};
+use perbuck_core::problem::Problem;
+use perbuck_core::study::{Attached, LogNamed, contenders_of, files_named, logs_named, scripts_named};
+use perbuck_workloads::traffic::{self, Fault, Format, LogFile};
 
-use super::read_text;
+use super::{Named, read_text};
 use crate::error::LabError;
 
 /// Targets by the names of contenders, from a command line.
@@ -40,7 +43,35 @@ pub fn study_text(study: &Path, targets: &Targets) -> Result<String, LabError> {
             attached.files.insert(named.value, text);
         }
     }
+    for log in logs_named(&text) {
+        if let Some(told) = told_of(&log, folder)? {
+            attached.files.insert(log.list.value, told);
+        }
+    }
     Ok(attached.to(&text))
+}
+
+/// Reads a log, keeps its recording for this process, and returns what is told of it; nothing of one that is not there, which the
+/// reader of the study says.
+fn told_of(log: &LogNamed, folder: &Path) -> Result<Option<String>, LabError> {
+    // An unknown format is told with the other problems.
+    let format = log.format.as_ref().and_then(|word| Format::named(&word.value));
+    let mut files = Vec::new();
+    for name in log.files() {
+        let path = folder.join(name);
+        if !path.exists() || path.is_dir() {
+            return Ok(None);
+        }
+        let file = Named::open(&path).map_err(LabError::of_file("read the log", &path))?;
+        files.push(LogFile { name: name.to_owned(), text: BufReader::with_capacity(1 << 16, file) });
+    }
+    let problem = |Fault { file, line, message, help }: Fault| {
+        LabError::problems(&[Problem { file: folder.join(file).display().to_string(), line: line as usize, message, help }])
+    };
+    let recording = traffic::read(files, format).map_err(problem)?;
+    let told = recording.summary.text();
+    traffic::keep(recording);
+    Ok(Some(told))
 }
 
 /// The first line of a configuration file that sets a password, or an address that may hold one.

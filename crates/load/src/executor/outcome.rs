@@ -69,7 +69,7 @@ pub(super) fn finish<W: Workload>(
     let (kinds, pauses) = (workload.kinds(), workload.pauses());
     let mut phases: Vec<Totals> = spec.phase_ends().iter().map(|_| Totals::new(kinds.len())).collect();
     let (mut whole, mut errors, mut health) = (StatementCounts::default(), BTreeMap::new(), Health::default());
-    let (mut gaps, mut unfinished) = (Vec::new(), Histogram::new());
+    let (mut gaps, mut unfinished, mut unstarted) = (Vec::new(), Histogram::new(), 0);
     let (mut lag, mut send_lag) = (Histogram::new(), Histogram::new());
     let (mut edges, mut network) = (WindowEdges::default(), NetworkRecord::default());
     let workers = outcomes.len() as u32;
@@ -88,6 +88,7 @@ pub(super) fn finish<W: Workload>(
         }
         phases.iter_mut().zip(&outcome.recorded.phases).for_each(|(all, one)| all.merge(one));
         unfinished.merge(&outcome.recorded.unfinished);
+        unstarted += outcome.recorded.unstarted;
         send_lag.merge(&outcome.recorded.send_lag);
         edges.in_flight_ns += outcome.recorded.unfinished_ns;
         edges.before_ns += outcome.recorded.before_ns;
@@ -118,7 +119,7 @@ pub(super) fn finish<W: Workload>(
         workers,
         failed_latency: failed.map(|(name, kind)| (name, HistogramRecord::from_histogram(&kind.failed_service))).collect(),
         pauses: by_kind().filter(|_| pauses).map(|(name, kind)| (name, kind.pauses)).collect(),
-        measured: measured(spec, workload, (&total, &phases[..]), &seen, &unfinished),
+        measured: measured(spec, workload, (&total, &phases[..]), &seen, (&unfinished, unstarted)),
         statements_whole_run: whole,
         errors,
         intervals: seen.intervals,
@@ -133,8 +134,13 @@ fn measured<W: Workload>(
     workload: &W,
     (total, phases): (&Totals, &[Totals]),
     seen: &Seen,
-    unfinished: &Histogram,
+    (unfinished, unstarted): (&Histogram, u64),
 ) -> Measured {
+    let scheduled = workload.schedule_ns(spec.connections).filter(|_| spec.streams).map(|_| {
+        let ended: u64 = total.kinds.iter().map(|k| k.committed + k.rolled_back + k.failed).sum();
+        let unfinished = HistogramRecord::from_histogram(unfinished);
+        OpenLoop { offered: ended, started: ended, backlog_at_open: 0, backlog_at_close: unstarted, unfinished }
+    });
     let open_loop = spec.load.is_open().then(|| {
         let mut due = DueCounter::new(spec);
         let early = due.until(0);
@@ -150,7 +156,7 @@ fn measured<W: Workload>(
         transactions: total.record(workload),
         statements: total.statements,
         retries: total.retries,
-        open_loop,
+        open_loop: open_loop.or(scheduled),
         phases: spec.phases.iter().zip(phases).map(record).collect(),
     }
 }

@@ -17,7 +17,7 @@ use crate::benchmark::Benchmark;
 use crate::testing::{POSTGRES, block_on, parameters};
 
 /// A session that answers each statement with a row of a number and a text, and allocates nothing itself.
-struct OneRow;
+pub(crate) struct OneRow;
 
 impl OneRow {
     fn answer(rows: &mut Rows) -> Effect {

@@ -5,7 +5,7 @@
 //! database takes no such text, or where their results are stored.
 
 #[cfg(test)]
-mod allocation_tests;
+pub(crate) mod allocation_tests;
 mod builtin;
 mod compile;
 mod data;
@@ -26,5 +26,6 @@ pub use data::{AccountsPart, ScriptData, TABLES};
 pub use options::{Options, Protocol};
 pub use program::Fault;
 pub use registration::{KIND, OPTIONS};
+pub(crate) use sql::{Control, control as control_of, verb as verb_of};
 pub use terminal::{ScriptTerminal, say_debug_by};
 pub use value::Value;

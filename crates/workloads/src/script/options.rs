@@ -94,7 +94,7 @@ impl Options {
     }
 
     /// What decides the tables.
-    pub(super) fn data_parameters(&self) -> BTreeMap<String, String> {
+    pub(crate) fn data_parameters(&self) -> BTreeMap<String, String> {
         let mut all = BTreeMap::new();
         if let Some(init) = &self.init {
             put(&mut all, "init", &format!("{} {}", init.name, init.hash));
@@ -105,6 +105,24 @@ impl Options {
             put(&mut all, "unlogged", &self.unlogged);
         }
         all
+    }
+}
+
+impl Options {
+    /// No script, and the tables that `init` makes: for a workload of another kind that has this parameter.
+    pub(crate) fn of_init(reader: &mut Reader<'_>) -> Self {
+        Self {
+            scripts: Arc::default(),
+            names: Arc::default(),
+            init: init(reader),
+            scale: 0,
+            fillfactor: 100,
+            unlogged: false,
+            variables: BTreeMap::new(),
+            protocol: Protocol::default(),
+            reconnect: false,
+            builtin: false,
+        }
     }
 }
 

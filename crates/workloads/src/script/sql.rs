@@ -30,7 +30,7 @@ enum Part {
 
 /// What a statement does to the transaction of its session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Control {
+pub(crate) enum Control {
     /// Nothing.
     None,
     /// It is BEGIN, and says nothing else.
@@ -145,7 +145,7 @@ impl Sql {
     }
 }
 
-fn verb(words: &[&str]) -> Verb {
+pub(crate) fn verb(words: &[&str]) -> Verb {
     let writes = || {
         words.iter().find_map(|word| match *word {
             "insert" => Some(Verb::Insert),
@@ -164,7 +164,7 @@ fn verb(words: &[&str]) -> Verb {
     }
 }
 
-fn control(words: &[&str]) -> Control {
+pub(crate) fn control(words: &[&str]) -> Control {
     match words {
         ["begin"] | ["begin" | "start", "transaction"] | ["begin", "work"] => Control::Begin,
         ["commit" | "end"] | ["commit" | "end", "transaction" | "work"] => Control::Commit,

@@ -1,0 +1,127 @@
+//! What a connection does: the transactions of its sessions, one after the other.
+
+use std::sync::Arc;
+
+use perbuck_load::connection::Connection;
+use perbuck_load::driver::{Access, Effect, Session};
+use perbuck_load::error::{DriverError, ErrorClass, ErrorCode};
+use perbuck_load::statement::StatementId;
+use perbuck_load::workload::{Done, Operation, Terminal};
+
+use super::deal::Due;
+use super::lex::{Quotes, template};
+use super::recording::{Act, NONE, Recording, Step};
+use crate::Result;
+
+/// One connection of recorded traffic.
+#[derive(Debug)]
+pub struct TrafficTerminal {
+    recording: Option<Arc<Recording>>,
+    mine: Arc<[Due]>,
+    timed: bool,
+    access: Access,
+    log: Arc<str>,
+}
+
+impl TrafficTerminal {
+    pub(super) fn new(
+        recording: Option<Arc<Recording>>,
+        mine: Arc<[Due]>,
+        (timed, access): (bool, Access),
+        log: Arc<str>,
+    ) -> Self {
+        Self { recording, mine, timed, access, log }
+    }
+}
+
+impl Terminal for TrafficTerminal {
+    async fn start<S: Session>(&mut self, _connection: &mut Connection<S>) -> Result<()> {
+        if self.recording.is_some() {
+            return Ok(());
+        }
+        let message =
+            format!("{} was not read: a study that was kept has its summary alone; run the study beside the log", self.log);
+        Err(DriverError::client(ErrorClass::Fatal, "recording", message))
+    }
+
+    async fn may_start(&mut self, sequence: u64) -> bool {
+        sequence < self.mine.len() as u64
+    }
+
+    fn due_ns(&mut self, sequence: u64) -> Option<u64> {
+        self.mine.get(sequence as usize).filter(|_| self.timed).map(|due| due.due_ns)
+    }
+
+    #[inline]
+    fn kind(&mut self, operation: &Operation) -> u8 {
+        let due = self.mine.get(operation.sequence as usize);
+        let recorded =
+            self.recording.as_ref().zip(due).and_then(|(recording, due)| {
+                recording.sessions.get(due.session as usize)?.transactions.get(due.position as usize)
+            });
+        recorded.map_or(0, |transaction| transaction.kind)
+    }
+
+    async fn transaction<S: Session>(&mut self, connection: &mut Connection<S>, operation: &mut Operation) -> Result<Done> {
+        let kind = self.kind(operation);
+        let nothing = Ok(Done::committed(kind));
+        let (Some(recording), Some(due)) = (&self.recording, self.mine.get(operation.sequence as usize)) else {
+            return nothing;
+        };
+        let Some(session) = recording.sessions.get(due.session as usize) else { return nothing };
+        let (mut compared, mut diverged) = (0_u16, 0_u16);
+        for step in session.steps_of(due.position as usize) {
+            let rows = send(recording, connection, step, self.access).await.map_err(of_the_target)?;
+            if let Some(rows) = rows.filter(|_| step.rows != NONE) {
+                compared = compared.saturating_add(1);
+                diverged = diverged.saturating_add(u16::from(rows != u64::from(step.rows)));
+            }
+        }
+        let rolled_back = session.transactions.get(due.position as usize).is_some_and(|t| t.rolled_back);
+        Ok(Done { kind, rolled_back, facts: [compared, diverged, 0, 0] })
+    }
+}
+
+/// Sends a statement; how many rows it returned or changed.
+#[inline]
+async fn send<S: Session>(
+    recording: &Recording,
+    connection: &mut Connection<S>,
+    step: &Step,
+    access: Access,
+) -> Result<Option<u64>> {
+    let effect = match step.act {
+        Act::Begin => return connection.begin(access).await.map(|()| None),
+        Act::Commit => return connection.commit().await.map(|()| None),
+        Act::Rollback => return connection.rollback().await.map(|()| None),
+        Act::Text(number) => connection.text(step.verb, recording.texts.get(number)).await?,
+        Act::Prepared(number, values) => {
+            let count = recording.counts.get(number as usize).copied().unwrap_or(0);
+            let params = connection.bind();
+            for value in recording.values.from(values).take(usize::from(count)) {
+                match value {
+                    Some(text) => params.text(text),
+                    None => params.null(),
+                };
+            }
+            connection.execute(StatementId(number as u16)).await?
+        }
+    };
+    Ok(Some(match effect {
+        Effect::ResultSet => connection.rows().len(),
+        Effect::Affected(rows) => rows,
+    }))
+}
+
+/// An error of one statement ends its transaction and not the run: another one of the log may succeed. Values of the log do not get into
+/// records by its message.
+#[cold]
+fn of_the_target(error: DriverError) -> DriverError {
+    let own = matches!(error.code, ErrorCode::Word("client", _));
+    let class = match error.class {
+        ErrorClass::Fatal | ErrorClass::Refused if !own => ErrorClass::Failed,
+        class => class,
+    };
+    let (code, cause) = (error.code, error.cause);
+    DriverError::new(class, code, template(&error.into_message(), Quotes::Standard)).because(cause)
+}

@@ -1,0 +1,115 @@
+//! Recorded traffic for one database.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use perbuck_load::driver::Access;
+use perbuck_load::statement::Catalogue;
+use perbuck_load::workload::{Check, Dataset, Part, TableSpec, TerminalId, Workload};
+
+use super::deal::{Choice, Dealt, deal, last_due_ns};
+use super::recording::{KINDS, Recording};
+use super::terminal::TrafficTerminal;
+use crate::script::ScriptData;
+
+/// What a transaction counts: statements whose row count is known, and those of them with another one.
+static FACTS: [&[&str]; KINDS.len()] = [&["compared", "diverged"]; KINDS.len()];
+
+/// Recorded traffic.
+#[derive(Debug)]
+pub struct Traffic {
+    pub(super) recording: Option<Arc<Recording>>,
+    catalogue: Arc<Catalogue>,
+    choice: Choice,
+    access: Access,
+    log: Arc<str>,
+    /// The transactions of so many terminals.
+    dealt: Mutex<Option<(u32, Arc<Dealt>)>>,
+}
+
+impl Traffic {
+    pub(super) fn new(recording: Option<Arc<Recording>>, choice: Choice, writes: bool, log: &str) -> Self {
+        let mut catalogue = Catalogue::default();
+        for (sql, verb) in recording.iter().flat_map(|recording| &recording.prepared) {
+            catalogue.add(*verb, sql);
+        }
+        let access = if writes { Access::Write } else { Access::Read };
+        Self { recording, catalogue: Arc::new(catalogue), choice, access, log: log.into(), dealt: Mutex::default() }
+    }
+
+    fn dealt(&self, terminals: u32) -> Arc<Dealt> {
+        let mut dealt = self.dealt.lock().unwrap_or_else(PoisonError::into_inner);
+        match &*dealt {
+            Some((of, dealt)) if *of == terminals => Arc::clone(dealt),
+            _ => {
+                let made = Arc::new(self.recording.as_ref().map_or_else(Dealt::new, |r| deal(r, self.choice, terminals)));
+                *dealt = Some((terminals, Arc::clone(&made)));
+                made
+            }
+        }
+    }
+}
+
+impl Workload for Traffic {
+    type Terminal = TrafficTerminal;
+
+    fn catalogue(&self) -> Arc<Catalogue> {
+        Arc::clone(&self.catalogue)
+    }
+
+    fn kinds(&self) -> Vec<&str> {
+        KINDS.to_vec()
+    }
+
+    fn fact_names(&self) -> &'static [&'static [&'static str]] {
+        &FACTS
+    }
+
+    fn schedule_ns(&self, terminals: u32) -> Option<u64> {
+        self.choice.speed.map(|_| last_due_ns(&self.dealt(terminals)))
+    }
+
+    fn keeps_timeout(&self) -> bool {
+        true
+    }
+
+    fn terminal(&self, id: TerminalId) -> TrafficTerminal {
+        let mine = self.dealt(id.of).get(id.index as usize).cloned().unwrap_or_default();
+        let timed = self.choice.speed.is_some();
+        TrafficTerminal::new(self.recording.clone(), mine, (timed, self.access), Arc::clone(&self.log))
+    }
+}
+
+/// The tables that `init` makes; without it those that are there.
+#[derive(Debug, Clone)]
+pub struct TrafficData {
+    pub(super) made: ScriptData,
+    /// Whether a run changes how many rows there are.
+    pub(super) grows: bool,
+}
+
+impl Dataset for TrafficData {
+    fn tables(&self) -> Vec<TableSpec> {
+        self.made.tables()
+    }
+
+    fn parts(&self) -> u32 {
+        self.made.parts()
+    }
+
+    fn part(&self, index: u32) -> Box<dyn Part> {
+        self.made.part(index)
+    }
+
+    fn checks(&self) -> Vec<Check> {
+        Vec::new()
+    }
+
+    fn parameters(&self) -> BTreeMap<String, String> {
+        self.made.parameters()
+    }
+
+    fn grows(&self) -> bool {
+        self.grows
+    }
+}
