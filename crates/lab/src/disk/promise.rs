@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use perbuck_core::study::{Node, Study, Volume};
+use perbuck_core::study::{Contender, Node, Study, Volume};
 use perbuck_core::units::thousands;
 use serde::Serialize;
 
@@ -33,7 +33,7 @@ pub struct Promise {
 /// Every problem of the study.
 pub fn promises(study: &Path) -> Result<(Vec<Promise>, Vec<String>), LabError> {
     let inputs = inputs::read((study, &Default::default()), None, Registry::default())?;
-    let beyond = inputs.study.contenders.iter().flat_map(|contender| contender.volumes_beyond_machines()).collect();
+    let beyond = inputs.study.contenders.iter().flat_map(Contender::volumes_beyond_machines).collect();
     Ok((of(&inputs.study), beyond))
 }
 
