@@ -260,7 +260,7 @@ fn read(text: &str) -> Sampled {
     }
     let one = |((object, symbol), samples)| SymbolSamples { symbol, object, samples };
     let mut symbols: Vec<SymbolSamples> = sums.into_iter().map(one).collect();
-    symbols.sort_by(|a, b| b.samples.cmp(&a.samples));
+    symbols.sort_by_key(|symbol| std::cmp::Reverse(symbol.samples));
     Sampled { symbols, user_only }
 }
 

@@ -13,6 +13,7 @@ mod guard;
 pub(crate) mod host;
 mod instance;
 mod line;
+mod log;
 mod machine;
 mod order;
 mod program;

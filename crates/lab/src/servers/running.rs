@@ -13,7 +13,8 @@ use nix::unistd::Pid;
 use perbuck_deploy::local::Process;
 
 use super::folder::POLL;
-use super::guard::{last_words, say, start, tell};
+use super::guard::{say, start, tell};
+use super::log::last_words;
 use super::order::Charge;
 use super::talk::{Restart, Told};
 use crate::error::{ErrorKind, LabError};

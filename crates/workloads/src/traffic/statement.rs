@@ -56,7 +56,7 @@ pub(super) fn classify(sql: &str, quotes: Quotes) -> Class {
             return Class::Temporary(name.map_or_else(String::new, |name| (*name).to_owned()));
         }
     }
-    let several = words.iter().any(|word| *word == ";");
+    let several = words.contains(&";");
     let verb = if several { Verb::Other } else { verb_of(&words) };
     let control = if several { Control::None } else { control_of(&words) };
     let first = words.first().copied().unwrap_or_default();

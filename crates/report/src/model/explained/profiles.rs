@@ -29,7 +29,7 @@ pub(in crate::model) fn section(all: &Context<'_>) -> Vec<Block> {
         for c in &w.contenders {
             let Some((point, own)) = explained(w, &c.contender) else { continue };
             for profile in &own.profiles {
-                add(&mut symbols, [clean(&w.workload), all.label(&c.contender), thousands(point.level.into())], profile);
+                add(&mut symbols, &[clean(&w.workload), all.label(&c.contender), thousands(point.level.into())], profile);
             }
             let Some(to) = all.compared_with(&c.contender) else { continue };
             let Some((_, base)) = explained(w, to) else { continue };
@@ -106,7 +106,7 @@ fn signed(ns: f64) -> String {
 }
 
 /// The first symbols of a profile, and what the others have together.
-fn add(table: &mut Table, names: [String; 3], profile: &PointProfile) {
+fn add(table: &mut Table, names: &[String; 3], profile: &PointProfile) {
     let kernel = if profile.user_only { ", without the kernel" } else { "" };
     let of = format!("{}{kernel}", side(profile.of));
     let whole = profile.each_ns();

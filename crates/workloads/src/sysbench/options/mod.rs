@@ -17,12 +17,11 @@ use perbuck_load::workload::Dataset;
 use crate::benchmark::{Benchmark, DataSize, speaks_sql};
 use crate::params::{Reader, other_data, put, word_for};
 
-use list::on_off;
-
 use super::compat::{COMPATS, Compat};
 use super::random::Ids;
 use super::script::{SCRIPTS, Script};
 use super::{KIND, Sysbench, SysbenchData};
+use list::on_off;
 
 pub use list::{OPTIONS, option_help, option_value};
 
