@@ -49,13 +49,18 @@ fn fact(record: &RunRecord, name: &str) -> u64 {
     sum(record, |t| t.facts.get(name).copied().unwrap_or(0))
 }
 
-/// All transactions of the recording were completed, and so many are in it at least.
-fn all_succeeded(record: &RunRecord, at_least: u64) {
-    assert_eq!((sum(record, |t| t.failed), record.errors.len()), (0, 0), "{:?}", record.errors);
-    let completed = sum(record, |t| t.completed());
+/// All transactions of the recording ended, and so many are in it at least.
+fn all_ended(record: &RunRecord, at_least: u64) {
+    let ended = sum(record, |t| t.completed() + t.failed);
     let recorded = &record.workload.parameters["recorded"];
     let count: u64 = recorded.split(' ').next().unwrap().replace(',', "").parse().unwrap();
-    assert!(completed == count && count >= at_least, "{completed} of {recorded}");
+    assert!(ended == count && count >= at_least, "{ended} of {recorded}");
+}
+
+/// They were all completed.
+fn all_succeeded(record: &RunRecord, at_least: u64) {
+    assert_eq!((sum(record, |t| t.failed), record.errors.len()), (0, 0), "{:?}", record.errors);
+    all_ended(record, at_least);
 }
 
 fn keeps_up(record: &RunRecord) {
@@ -113,7 +118,7 @@ fn a_log_of_postgres_is_replayed_on_restored_data() {
     let expected = shop.sql(orders);
     for (copy, workload) in copies.iter().zip([
         "log = \"shop.csv\"\nrecorded_database = \"traffic_shop\"",
-        "log = \"shop.csv\"\nrecorded_database = \"traffic_shop\"\nspeed = 2.0",
+        "log = \"shop.json\"\nrecorded_database = \"traffic_shop\"\nspeed = 2.0",
         "log = \"shop.json\"\nrecorded_database = \"traffic_shop\"\nspeed = \"max\"",
         "log = \"shop.csv\"\nrecorded_database = \"traffic_shop\"\nspeed = 2.0",
     ]) {
@@ -124,16 +129,18 @@ fn a_log_of_postgres_is_replayed_on_restored_data() {
             on.sql("DELETE FROM order_line WHERE ol_number = 1");
         }
         let record = replay(&desk, copy, &on.url(), workload);
+        if workload.contains("max") {
+            // Sessions overtake each other, so a new order may find its number taken: it is counted, and said.
+            all_ended(&record, sum(&recorded, |t| t.completed()));
+            assert!(record.measured.open_loop.is_none());
+            continue;
+        }
         all_succeeded(&record, sum(&recorded, |t| t.completed()));
+        keeps_up(&record);
         // The data are those that the recorded load left.
         assert_eq!(on.sql(orders) == expected, !planted, "{copy}");
         let (now, then) = (record.measured.statements, recorded.statements_whole_run);
         assert!(now.update >= then.update && now.insert >= then.insert && now.delete == then.delete, "{now:?} {then:?}");
-        if workload.contains("max") {
-            assert!(record.measured.open_loop.is_none());
-        } else {
-            keeps_up(&record);
-        }
         let (compared, found) = (fact(&record, "compared"), diverged(&record));
         assert!(compared > record.measured.statements.total() / 2, "{compared} of {:?}", record.measured.statements);
         match found {
@@ -199,6 +206,10 @@ fn logs_of_mariadb_are_replayed_with_their_row_counts() {
         let (compared, found) = (fact(&record, "compared"), diverged(&record));
         match name {
             "general" => assert_eq!((compared, found), (0, None)),
+            "reads" => {
+                let sent = record.measured.statements;
+                assert!(sent.update + sent.insert + sent.delete == 0 && found.is_none(), "{sent:?} {found:?}");
+            }
             "planted" => {
                 let (statements, of) = found.unwrap();
                 assert!(statements > 20 && statements < of && of == compared, "{statements} of {of}");
