@@ -24,7 +24,7 @@ mod workload;
 pub use data::LuaData;
 pub use describe::{Described, ScriptOption, ScriptValue, describe};
 pub use main_state::{MainState, Report};
-pub use script::{Console, LuaScript, Setting};
+pub use script::{Console, Init, LuaScript, Setting};
 pub use study::{KIND, random_options};
 pub use terminal::LuaTerminal;
 pub use workload::LuaWorkload;

@@ -84,7 +84,7 @@ pub struct LuaScript {
     /// Whether a study holds its text and those of its modules: then it loads no other files.
     pub is_held: bool,
     /// What makes its tables, if perbuck may.
-    pub(crate) init: Option<Arc<Init>>,
+    pub init: Option<Arc<Init>>,
     /// The command that it is asked for; `run` applies a load.
     pub command: Option<String>,
     /// All options by name, those of every script and its own.
@@ -112,7 +112,8 @@ pub struct LuaScript {
 
 /// A script whose command `prepare` makes tables.
 #[derive(Debug)]
-pub(crate) struct Init {
+/// Made by a study alone.
+pub struct Init {
     pub(crate) script: LuaScript,
     pub(crate) tables: Vec<String>,
 }

@@ -189,11 +189,12 @@ function Connection:query(query)
   open(self)
   local status, rows, fields = ask(QUERY, query)
   if status < 0 then raise(self, status, query, 2) end
-  return filled(self.result, rows, fields)
+  -- As in sysbench, what returns no rows has no result.
+  if status > 0 then return filled(self.result, rows, fields) end
 end
 function Connection:query_row(query)
   local rs = self:query(query)
-  if rs.nrows == 0 or rs.nfields == 0 then return nil end
+  if not rs or rs.nrows == 0 or rs.nfields == 0 then return nil end
   return unpack(rs:fetch_row(), 1, rs.nfields)
 end
 function Connection:more_results() return false end
