@@ -16,14 +16,14 @@ use perbuck_database::secret::Secret;
 use perbuck_database::{Databases, Target, Wishes};
 use perbuck_load::driver::{DataSize, Driver, Effect, ServerWork, SessionId, Settling, TargetFacts};
 use perbuck_load::error::DriverError;
-use perbuck_load::loader::{self, CheckResult, LoadProgress, ledger::Ledger, ledger::PartState};
+use perbuck_load::loader::{CheckResult, LoadProgress};
 use perbuck_load::query::Query;
 use perbuck_load::stop::StopToken;
 use perbuck_load::watch::{self, Waiting};
-use perbuck_load::workload::{Check, Dataset, Making, TableSpec, Workload};
+use perbuck_load::workload::{Check, Making, TableSpec, Workload};
 use perbuck_workloads::{Benchmark, BenchmarkAction, Benchmarks, Plan};
 
-use crate::data::{self, DataState, Notes};
+use crate::data::{DataState, Notes};
 use crate::error::LabError;
 use crate::metering::Metering;
 use crate::registry;

@@ -26,7 +26,7 @@ pub(super) fn section(f: &Found, summary: &Summary, (name, record): (&str, &RunR
         h2 { "Machines" }
         (compared(f, summary, (name, record), &own))
         @for machine in &own {
-            (table(&capitalised(&machine.name), &heads, &cells(rows(&machine.facts))))
+            (table(&capitalised(&machine.name), &heads, &cells(&rows(&machine.facts))))
         }
     }
 }
@@ -77,6 +77,6 @@ fn first_of(f: &Found, trials: &[&Trial]) -> Markup {
     html! { @if trials.len() > 1 { (trials.len()) " trials, the first is " } (link) }
 }
 
-fn cells(rows: Vec<Vec<String>>) -> Vec<Vec<Markup>> {
+fn cells(rows: &[Vec<String>]) -> Vec<Vec<Markup>> {
     rows.iter().map(|row| row.iter().map(|text| cell(text)).collect()).collect()
 }

@@ -20,9 +20,10 @@ use perbuck_core::run_record::Build;
 use perbuck_deploy::local::Step;
 
 use super::folder::{self, Folder, POLL};
+use super::log::{last_lines, last_words, text_of};
 use super::order::{self, Charge};
 use super::program::{self, START_COMMAND};
-use super::running::{Pause, Running, log_of};
+use super::running::{Pause, Running};
 use super::talk::{Ask, Numbered, Order, Restart, Started, Told, WhileStopped};
 use super::{agent, copy, host};
 use crate::disk;

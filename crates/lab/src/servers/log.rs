@@ -3,6 +3,8 @@
 use std::fs;
 use std::path::Path;
 
+use super::running::log_of;
+
 /// Characters of such a line that are shown: some programs put a backtrace into one.
 const LINE_MAX: usize = 400;
 /// Lines of a log that are shown.
