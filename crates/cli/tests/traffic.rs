@@ -8,7 +8,7 @@ use std::path::Path;
 use common::maria::{Maria, study};
 use common::postgres::Postgres;
 use common::{Desk, server};
-use perbuck_core::run_record::{Flag, RunRecord};
+use perbuck_core::run_record::{Flag, RunRecord, TransactionRecord};
 
 /// How long a load is recorded; `bench/traffic` says longer.
 fn seconds() -> String {
@@ -30,7 +30,7 @@ fn replay(desk: &Desk, name: &str, url: &str, workload: &str) -> RunRecord {
     let record = desk.records(&format!("results/{name}")).remove(0);
     println!(
         "{name}: {} transactions of {}, {} failed, {} of {} row counts differ, {:.1} s; {:?}",
-        sum(&record, |t| t.completed()),
+        sum(&record, TransactionRecord::completed),
         record.workload.parameters["recorded"],
         sum(&record, |t| t.failed),
         fact(&record, "diverged"),
@@ -41,7 +41,7 @@ fn replay(desk: &Desk, name: &str, url: &str, workload: &str) -> RunRecord {
     record
 }
 
-fn sum(record: &RunRecord, of: impl Fn(&perbuck_core::run_record::TransactionRecord) -> u64) -> u64 {
+fn sum(record: &RunRecord, of: impl Fn(&TransactionRecord) -> u64) -> u64 {
     record.measured.transactions.values().map(of).sum()
 }
 
@@ -66,7 +66,7 @@ fn all_succeeded(record: &RunRecord, at_least: u64) {
 fn keeps_up(record: &RunRecord) {
     assert_eq!(record.load.model, "streams");
     let open = record.measured.open_loop.as_ref().unwrap();
-    assert_eq!(open.offered, sum(record, |t| t.completed()));
+    assert_eq!(open.offered, sum(record, TransactionRecord::completed));
     assert!(!record.flags.iter().any(|f| matches!(f, Flag::Overloaded { .. })), "{:?} {open:?}", record.flags);
     let responses = sum(record, |t| t.response.count);
     assert_eq!(responses, open.offered, "each has its time from when it was due");
@@ -131,11 +131,11 @@ fn a_log_of_postgres_is_replayed_on_restored_data() {
         let record = replay(&desk, copy, &on.url(), workload);
         if workload.contains("max") {
             // Sessions overtake each other, so a new order may find its number taken: it is counted, and said.
-            all_ended(&record, sum(&recorded, |t| t.completed()));
+            all_ended(&record, sum(&recorded, TransactionRecord::completed));
             assert!(record.measured.open_loop.is_none());
             continue;
         }
-        all_succeeded(&record, sum(&recorded, |t| t.completed()));
+        all_succeeded(&record, sum(&recorded, TransactionRecord::completed));
         keeps_up(&record);
         // The data are those that the recorded load left.
         assert_eq!(on.sql(orders) == expected, !planted, "{copy}");
@@ -198,7 +198,7 @@ fn logs_of_mariadb_are_replayed_with_their_row_counts() {
         let workload = format!("{workload}\nrecorded_database = \"traffic_shop\"");
         let record = replay(&desk, name, &fresh.url(), &workload);
         if name != "reads" {
-            all_succeeded(&record, sum(&recorded, |t| t.completed()));
+            all_succeeded(&record, sum(&recorded, TransactionRecord::completed));
         }
         if !workload.contains("max") {
             keeps_up(&record);

@@ -383,13 +383,12 @@ fn records_with_other_fields_than_the_schemas_are_refused() {
     let mut whole: Value = serde_json::from_str(&example().to_json().unwrap()).unwrap();
     let schema = serde_json::to_value(schema_for!(RunRecord)).unwrap();
     let required = schema["required"].as_array().unwrap();
-    let optional = ["agents", "started_boot"];
-    let present = whole.as_object().unwrap().keys().filter(|name| !optional.contains(&name.as_str())).count();
+    let present = whole.as_object().unwrap().keys().filter(|name| !["agents", "started_boot"].contains(&name.as_str())).count();
     assert_eq!(required.len(), present, "every other field of a record is required");
     for name in required {
-        let mut without = whole.clone();
-        without.as_object_mut().unwrap().remove(name.as_str().unwrap()).unwrap();
-        assert!(RunRecord::from_json(&without.to_string()).is_err(), "{name}");
+        let mut without = whole.as_object().unwrap().clone();
+        without.remove(name.as_str().unwrap()).unwrap();
+        assert!(RunRecord::from_json(&Value::from(without).to_string()).is_err(), "{name}");
     }
     for pointer in ["", "/load", "/host", "/measured", "/measured/transactions/new_order/service", "/flags/0"] {
         let mut with = whole.clone();

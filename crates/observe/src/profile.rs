@@ -302,7 +302,9 @@ mod tests {
         io::BufRead::read_line(&mut io::BufReader::new(child.stdout.take().unwrap()), &mut line).unwrap();
         let family = family_of(child.id());
         assert!(family.contains(&line.trim().parse().unwrap()) && family[0] == child.id(), "{family:?}: {line}");
-        family.iter().rev().for_each(|pid| drop(nix::sys::signal::kill(Pid::from_raw(pid.cast_signed()), Signal::SIGKILL)));
+        for pid in family.iter().rev() {
+            nix::sys::signal::kill(Pid::from_raw(pid.cast_signed()), Signal::SIGKILL).unwrap();
+        }
         child.wait().unwrap();
     }
 }
