@@ -7,7 +7,7 @@
 #![allow(clippy::print_stdout)]
 
 use perbuck_load::values::{Params, Value, write_decimal};
-use perbuck_load::workload::{Dataset, Part};
+use perbuck_load::workload::Dataset;
 use perbuck_postgres::Family;
 use perbuck_workloads::tpch::{DataOptions, Scale, TpchData};
 use std::fmt::Display;
