@@ -93,7 +93,10 @@ fn tpcc_with_two_agents_ends_by_its_time_or_by_ctrl_c_with_its_summary() {
     let by = ["run", "-T", "4", "--agents", &both, "--token-file", "token"];
     good(desk.perbuck(&[&line[..], &["prepare", "--no-check"]].concat()));
     let ran = good(desk.perbuck(&[&line[..], &by, &["--time", "2s"]].concat()));
-    assert!(ran.out.contains("[Summary] NEW_ORDER - ") && ran.out.contains("tpmC: ") && !ran.out.contains("agent 127"), "{ran:#?}");
+    assert!(
+        ran.out.contains("[Summary] NEW_ORDER - ") && ran.out.contains("tpmC: ") && !ran.out.contains("agent 127"),
+        "{ran:#?}"
+    );
     counts_of_the_server(&desk, "state/perbuck/tpcc", &["Com_insert", "Com_update", "Com_delete"], 0);
     // Without a time the user ends it, and sees what was measured.
     let mut command = desk.command(&[&line[..], &by, &["--interval", "1s", "--no-record"]].concat());

@@ -6,6 +6,7 @@
 mod common;
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::Duration;
@@ -70,7 +71,9 @@ fn a_study_runs_on_two_hosts_and_its_records_say_where() {
     assert!(serde_json::from_str::<Vec<serde_json::Value>>(&examined.out).is_ok(), "{examined:#?}");
     // Temporary files of such a host lie in memory, its other folders on the disk of this machine.
     let disk = |folder: &str| desk.perbuck(&["doctor", "--host", &hosts.names[1], "--disk", folder, "--seconds", "3"]);
-    let (measured, refused) = (disk("/var/tmp"), disk("/tmp"));
+    let on_disk = tempfile::tempdir_in("/var/lib").unwrap();
+    fs::set_permissions(on_disk.path(), PermissionsExt::from_mode(0o777)).unwrap();
+    let (measured, refused) = (disk(on_disk.path().to_str().unwrap()), disk("/tmp"));
     assert!(measured.code == Some(0) && measured.out.contains("each with fsync"), "{measured:#?}");
     assert!(refused.code == Some(2) && refused.err.contains("/tmp lies in memory"), "{refused:#?}");
     let folder = format!("its data in {}:/tmp/perbuck-server-", hosts.names[0]);

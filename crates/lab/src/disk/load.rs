@@ -2,7 +2,6 @@
 
 use std::fs::File;
 use std::io::{Read, Seek, Write};
-use std::os::fd::AsRawFd;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -109,15 +108,15 @@ fn loaded(load: &DiskLoad, file: &File, stopped: &dyn Fn() -> bool, until: Insta
     let failed = |e: std::io::Error| LabError::failed(format!("fio: {e}"), "");
     let mut output = tempfile::tempfile().map_err(failed)?;
     let mut command = Command::new("fio");
-    // The file has no name but this one.
-    command.arg(format!("--filename=/proc/{}/fd/{}", std::process::id(), file.as_raw_fd()));
+    // The file has no name but this one, and only root could open it by perbuck's own descriptor: perbuck's memory is closed to others.
+    command.arg("--filename=/proc/self/fd/0").stdin(file.try_clone().map_err(failed)?);
     command.args([format!("--size={FILE_BYTES}"), format!("--runtime={}", (load.seconds / 3).max(1))]);
     command.args(["--output-format=json", "--thread", "--time_based", "--randrepeat=1", "--group_reporting"]);
     let deep = ["--direct=1", "--ioengine=libaio", "--iodepth=32", "--bs=16k", "--stonewall"];
     command.args(["--name=reads", "--rw=randread"]).args(deep).args(["--name=writes", "--rw=randwrite"]).args(deep);
     command.args(["--name=syncs", "--rw=write", "--ioengine=psync", "--bs=4k", "--fsync=1", "--stonewall"]);
     // Ctrl-C is for us.
-    command.stdin(Stdio::null()).stdout(output.try_clone().map_err(failed)?).stderr(output.try_clone().map_err(failed)?);
+    command.stdout(output.try_clone().map_err(failed)?).stderr(output.try_clone().map_err(failed)?);
     let mut child = Ending(without_passwords(&mut command).process_group(0).spawn().map_err(failed)?);
     while child.0.try_wait().map_err(failed)?.is_none() {
         if stopped() {
