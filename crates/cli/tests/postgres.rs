@@ -7,7 +7,7 @@ use std::process::Stdio;
 
 use common::maria::study;
 use common::postgres::Postgres;
-use common::{Desk, server};
+use common::{Desk, server, wait_until};
 
 const RW: &str = "kind = \"sysbench\"\nscript = \"oltp_read_write\"\ntables = 2\ntable_size = 3000";
 const SHORT: &str = "connections = [4]\nwarmup = \"100ms\"\nduration = \"500ms\"\ntrials = 1";
@@ -84,6 +84,22 @@ fn tpcc_is_loaded_run_and_consistent() {
 
 /// One hot table, so that deadlocks and their rollbacks are part of what must agree: the increments that were committed are
 /// the updates of k that the table holds.
+#[test]
+fn a_load_is_written_back_before_trials_where_the_user_may_ask_for_it() {
+    let mut desk = Desk::new();
+    let postgres = Postgres::fresh(&mut desk, "written_back");
+    desk.write("s.toml", &study(&postgres.url(), RW, SHORT));
+    let asked = || postgres.admin_sql("SELECT checkpoints_req FROM pg_stat_bgwriter").trim().parse::<u64>().unwrap();
+    let denied = desk.good(&["prepare", "s.toml"]);
+    assert!(denied.err.contains("the user may not say CHECKPOINT"), "{denied:#?}");
+    postgres.admin_sql("DROP TABLE sbtest1, sbtest2, perbuck_data; GRANT pg_checkpoint TO perbuck");
+    let before = asked();
+    let loaded = desk.good(&["prepare", "s.toml"]);
+    postgres.admin_sql("REVOKE pg_checkpoint FROM perbuck");
+    assert!(!loaded.err.contains("CHECKPOINT"), "{loaded:#?}");
+    wait_until("the server counts a checkpoint", || asked() > before);
+}
+
 #[test]
 fn errors_are_counted_and_nothing_is_committed_by_half() {
     let mut desk = Desk::new();

@@ -111,6 +111,8 @@ pub struct Settling {
 /// only where they fit.
 #[derive(Debug, Clone, Copy)]
 pub struct Means {
+    /// Sessions: a driver whose database is in a library has none in a program that opens no libraries.
+    pub sessions: bool,
     /// Statements as text; without them there are operations on keys alone.
     pub statements: bool,
     /// The values of rows.
@@ -119,11 +121,11 @@ pub struct Means {
 
 impl Means {
     /// All of them.
-    pub const ALL: Self = Self { statements: true, values: true };
+    pub const ALL: Self = Self { sessions: true, statements: true, values: true };
 
     /// Whether they are enough.
     pub const fn cover(self, needs: Self) -> bool {
-        (self.statements || !needs.statements) && (self.values || !needs.values)
+        (self.sessions || !needs.sessions) && (self.statements || !needs.statements) && (self.values || !needs.values)
     }
 }
 

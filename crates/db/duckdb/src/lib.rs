@@ -35,7 +35,7 @@ use perbuck_database::address::TargetProblem;
 use perbuck_database::file::{self, FileCopy};
 use perbuck_database::secret::Secret;
 use perbuck_database::{Database, Dialect, Wishes};
-use perbuck_load::driver::{DataSize, Driver, SessionId, TargetFacts};
+use perbuck_load::driver::{DataSize, Driver, Means, SessionId, TargetFacts};
 use perbuck_load::error::{DriverError, ErrorClass};
 use perbuck_load::preflight::HostFacts;
 
@@ -67,6 +67,9 @@ impl Database for Duckdb {
     }
 
     fn driver(target: &DuckdbTarget, _password: &Secret, _wishes: &Wishes) -> Result<DuckdbDriver, DriverError> {
+        if !library::OPENS {
+            library::of(target)?;
+        }
         Ok(DuckdbDriver::new(target.clone()))
     }
 }
@@ -113,6 +116,9 @@ impl Drop for DuckdbDriver {
 
 impl Driver for DuckdbDriver {
     type Session = DuckdbSession;
+
+    // So a static program holds no code for what it refuses.
+    const MEANS: Means = Means { sessions: library::OPENS, ..Means::ALL };
 
     fn blocking(&self) -> bool {
         true

@@ -9,6 +9,8 @@ use crate::target::DuckdbTarget;
 
 /// The variable of the environment that names the library.
 pub const VARIABLE: &str = "PERBUCK_DUCKDB_LIBRARY";
+/// Whether this program can open libraries.
+pub(crate) const OPENS: bool = !cfg!(target_env = "musl");
 /// The oldest version that has all functions, for messages.
 const OLDEST: &str = "1.2";
 /// Where a library comes from.
@@ -18,7 +20,7 @@ const SOURCES: &str = "unpack libduckdb.so from libduckdb-linux-amd64.zip of a D
 /// The library of a target: that of its address, else that of the environment, else the one that the system's loader finds.
 pub(crate) fn of(target: &DuckdbTarget) -> Result<&'static Library, DriverError> {
     let named = target.library.clone().or_else(|| std::env::var_os(VARIABLE).filter(|v| !v.is_empty()).map(PathBuf::from));
-    if cfg!(target_env = "musl") {
+    if !OPENS {
         return Err(missing(
             "this perbuck is a static program, which cannot open libraries; build one that can: cargo install --path crates/cli",
         ));

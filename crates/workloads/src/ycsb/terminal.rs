@@ -116,7 +116,7 @@ impl Shared {
 impl Workload for Ycsb {
     type Terminal = YcsbTerminal;
 
-    const NEEDS: Means = Means { statements: false, values: false };
+    const NEEDS: Means = Means { statements: false, values: false, ..Means::ALL };
 
     fn catalogue(&self) -> Arc<Catalogue> {
         Arc::clone(&self.catalogue)
