@@ -18,7 +18,8 @@ fn seconds() -> String {
 /// On a machine that client and server share the client may be late, and then only the comparison is refused.
 fn run(desk: &Desk, study: &str) {
     let run = desk.perbuck(&["run", study]);
-    assert!(run.code == Some(0) || run.err.contains("--insist client-limited"), "{run:#?}");
+    let accepted = ["--insist client-limited", "--insist errors"];
+    assert!(run.code == Some(0) || accepted.iter().any(|flag| run.err.contains(flag)), "{run:#?}");
 }
 
 /// What a study of traffic measures.
@@ -57,19 +58,21 @@ fn all_ended(record: &RunRecord, at_least: u64) {
     assert!(ended == count && count >= at_least, "{ended} of {recorded}");
 }
 
-/// They were all completed.
-fn all_succeeded(record: &RunRecord, at_least: u64) {
-    assert_eq!((sum(record, |t| t.failed), record.errors.len()), (0, 0), "{:?}", record.errors);
+/// They were all completed, but for questions that failed when they were recorded, too: logs of MySQL do not say what failed.
+fn all_succeeded(record: &RunRecord, at_least: u64, failed_then: &[&str]) {
+    assert!(record.errors.keys().all(|code| failed_then.contains(&code.as_str())), "{:?}", record.errors);
+    let asked = record.errors.values().map(|error| error.count).sum::<u64>();
+    assert_eq!(sum(record, |t| t.failed), asked, "{:?}", record.errors);
     all_ended(record, at_least);
 }
 
 fn keeps_up(record: &RunRecord) {
     assert_eq!(record.load.model, "streams");
     let open = record.measured.open_loop.as_ref().unwrap();
-    assert_eq!(open.offered, sum(record, TransactionRecord::completed));
-    assert!(!record.flags.iter().any(|f| matches!(f, Flag::Overloaded { .. })), "{:?} {open:?}", record.flags);
+    let ended = sum(record, |t| t.completed() + t.failed);
+    assert_eq!((open.offered, open.started), (ended, ended), "none is skipped, however late this machine is");
     let responses = sum(record, |t| t.response.count);
-    assert_eq!(responses, open.offered, "each has its time from when it was due");
+    assert_eq!(responses, sum(record, TransactionRecord::completed), "each has its time from when it was due");
 }
 
 fn diverged(record: &RunRecord) -> Option<(u64, u64)> {
@@ -135,7 +138,7 @@ fn a_log_of_postgres_is_replayed_on_restored_data() {
             assert!(record.measured.open_loop.is_none());
             continue;
         }
-        all_succeeded(&record, sum(&recorded, TransactionRecord::completed));
+        all_succeeded(&record, sum(&recorded, TransactionRecord::completed), &[]);
         keeps_up(&record);
         // The data are those that the recorded load left.
         assert_eq!(on.sql(orders) == expected, !planted, "{copy}");
@@ -198,7 +201,8 @@ fn logs_of_mariadb_are_replayed_with_their_row_counts() {
         let workload = format!("{workload}\nrecorded_database = \"traffic_shop\"");
         let record = replay(&desk, name, &fresh.url(), &workload);
         if name != "reads" {
-            all_succeeded(&record, sum(&recorded, TransactionRecord::completed));
+            // perbuck asks which server it is by a table of TiDB and a variable of MySQL.
+            all_succeeded(&record, sum(&recorded, TransactionRecord::completed), &["mysql 1109", "mysql 1193"]);
         }
         if !workload.contains("max") {
             keeps_up(&record);
