@@ -82,6 +82,20 @@ fn diverged(record: &RunRecord) -> Option<(u64, u64)> {
     })
 }
 
+/// Logs all statements of a database; plans say how many rows each returned or changed.
+fn record_all(shop: &Postgres) {
+    let settings = [
+        ("log_statement", "all"),
+        ("session_preload_libraries", "auto_explain"),
+        ("auto_explain.log_min_duration", "0"),
+        ("auto_explain.log_analyze", "on"),
+        ("auto_explain.log_timing", "off"),
+    ];
+    for (name, value) in settings {
+        shop.admin_sql(&format!("ALTER DATABASE traffic_shop SET {name} = '{value}'"));
+    }
+}
+
 #[test]
 fn a_log_of_postgres_is_replayed_on_restored_data() {
     let mut desk = Desk::new();
@@ -95,17 +109,7 @@ fn a_log_of_postgres_is_replayed_on_restored_data() {
         shop.admin_sql(&format!("DROP DATABASE IF EXISTS {copy} WITH (FORCE)"));
         shop.admin_sql(&format!("CREATE DATABASE {copy} TEMPLATE traffic_shop OWNER perbuck"));
     }
-    // Plans say how many rows a statement returned or changed.
-    let settings = [
-        ("log_statement", "all"),
-        ("session_preload_libraries", "auto_explain"),
-        ("auto_explain.log_min_duration", "0"),
-        ("auto_explain.log_analyze", "on"),
-        ("auto_explain.log_timing", "off"),
-    ];
-    for (name, value) in settings {
-        shop.admin_sql(&format!("ALTER DATABASE traffic_shop SET {name} = '{value}'"));
-    }
+    record_all(&shop);
     let started = |format: &str| {
         let name = shop.admin_sql(&format!("SELECT pg_current_logfile('{format}')"));
         Path::new(&server("PERBUCK_TEST_POSTGRES_DATADIR")).join(name.trim())

@@ -187,9 +187,8 @@ pub fn run_watched(
     task.stage.has_transactions(&facts)?;
     let before = Before::read(context, &task)?;
     let (started_unix_ms, started_boot) = now();
-    let clock = ServerClock::of(facts.local_pid, task.stage.holder.as_ref());
     let sees = (Some(task.stage.server.meter(spec.connections)), Profiling::of(context, &task));
-    let mut sampler = Sampler::new(clock, sees, observer);
+    let mut sampler = Sampler::new(ServerClock::of(facts.local_pid, task.stage.holder.as_ref()), sees, observer);
     let applied = Applied::by(context.fleet, &task, stop, &mut sampler).map_err(Failure::Run)?;
     let Applied { mut outcome, agents, flags: of_agents, as_text: by_agents, sent, new_records } = applied;
     // Its connections are closed before the server's work is read, so that what they sent is counted.

@@ -151,16 +151,22 @@ pub(crate) async fn run<D: Driver, W: Workload>(
     };
     let terminals = common.terminals.take();
     let limited = ends || common.limit.exhausted() || common.over.get() == terminals.len();
-    let mut statement_times = BTreeMap::new();
-    if let Some(times) = &common.times {
-        times.add_to(&common.workload.catalogue(), &mut statement_times);
-    }
+    let statement_times = times_by_label(&common);
     let open_ns = window.now_ns().clamp(1, window.length_ns.max(1));
     let recorded = finish_recorder(common).into();
     let health = probe.health(terminals.len() as u32, open_ns);
     let (lag, Segments { sent, retransmitted }) = (probe.lag.take(), probe.segments.get());
     let network = NetworkRecord { segments_sent: sent, segments_retransmitted: retransmitted };
     Ok(WorkerOutcome { recorded, aborted, health, lag, network, terminals, statement_times, began_late_ns, limited })
+}
+
+/// Times of statements by label.
+fn times_by_label<D, W: Workload>(common: &Common<D, W>) -> BTreeMap<String, Histogram> {
+    let mut all = BTreeMap::new();
+    if let Some(times) = &common.times {
+        times.add_to(&common.workload.catalogue(), &mut all);
+    }
+    all
 }
 
 /// Opens the connections of the trial, which Ctrl-C ends.

@@ -57,14 +57,8 @@ pub(crate) fn drive<D: Driver, W: Workload>(
         while task.may_go_on(now) || rarely(|| task.check_host(&mut now, &mut connection)).await {
             let (mut intended_ns, mut started_ns) = match task.next_start(now) {
                 NextStart::Now if !common.ends && !task.beside => (now, now),
-                NextStart::Now => match task.await_next(&mut terminal, sequence).await {
-                    Some(now_ns) => match terminal.due_ns(sequence) {
-                        None => (now_ns, now_ns),
-                        Some(due) => match task.await_arrival(due as i64, now_ns).await {
-                            Some(started) => (due as i64, started),
-                            None => break,
-                        },
-                    },
+                NextStart::Now => match task.next_of_stream(&mut terminal, sequence).await {
+                    Some(times) => times,
                     None => break,
                 },
                 NextStart::Due(at) => match task.await_arrival(at, now).await {
@@ -122,6 +116,13 @@ pub(crate) fn drive<D: Driver, W: Workload>(
 }
 
 impl<D: Driver, W: Workload> TerminalTask<D, W> {
+    /// When the next transaction of a stream is due and starts; `None` where it has none.
+    async fn next_of_stream(&self, terminal: &mut W::Terminal, sequence: u64) -> Option<(i64, i64)> {
+        let now_ns = self.await_next(terminal, sequence).await?;
+        let Some(due) = terminal.due_ns(sequence) else { return Some((now_ns, now_ns)) };
+        Some((due as i64, self.await_arrival(due as i64, now_ns).await?))
+    }
+
     /// Whether the terminal ends by itself, which is counted.
     #[inline]
     fn is_over(&self, terminal: &W::Terminal) -> bool {

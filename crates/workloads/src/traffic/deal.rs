@@ -27,7 +27,7 @@ pub(super) struct Due {
 pub(super) type Dealt = Vec<Arc<[Due]>>;
 
 /// Deals sessions to so many terminals. A session goes to the terminal that has been free for longest when it starts; where all are busy, to
-/// that which ends first. There its transactions mix with others by their times.
+/// that which ends first. Its transactions then stand between others, by their times.
 pub(super) fn deal(recording: &Recording, choice: Choice, terminals: u32) -> Dealt {
     let mine = || recording.sessions.iter().enumerate().filter(|(_, s)| s.database == choice.database);
     let start_us = mine().filter_map(|(_, s)| s.transactions.first()).map(|t| t.due_us).min().unwrap_or(0);
