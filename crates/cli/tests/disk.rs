@@ -4,6 +4,7 @@
 mod common;
 
 use std::fs;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use common::{Desk, ended, wait_until};
@@ -51,18 +52,23 @@ fn ctrl_c_ends_the_load_and_nothing_is_left() {
     let path = folder.path().to_str().unwrap();
     let mut child = desk.command(&["doctor", "--disk", path, "--seconds", "300"]);
     let child = child.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    let fio = format!("/proc/{}/fd/", child.id());
-    wait_until("fio runs", || fio_of(&fio));
+    let mut fio = None;
+    wait_until("fio runs", || {
+        fio = fio_of(child.id());
+        fio.is_some()
+    });
     Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
     let stopped = ended(child.wait_with_output().unwrap());
     assert_eq!(stopped.code, Some(130), "{stopped:#?}");
-    assert!(is_empty(&folder) && !fio_of(&fio));
+    assert!(is_empty(&folder) && !fio.unwrap().exists());
 }
 
-/// Whether a fio runs that loads a file of this process.
-fn fio_of(file: &str) -> bool {
-    let lines = fs::read_dir("/proc").unwrap().flatten().filter_map(|entry| fs::read(entry.path().join("cmdline")).ok());
-    lines.map(|line| String::from_utf8_lossy(&line).into_owned()).any(|line| line.starts_with("fio\0") && line.contains(file))
+/// The folder below `/proc` of the fio that this process started and that loads the disk: asked for its version, it ends at once.
+fn fio_of(parent: u32) -> Option<PathBuf> {
+    let parent = format!("\nPPid:\t{parent}\n");
+    let holds = |path: &Path, file: &str, text: &str| fs::read_to_string(path.join(file)).is_ok_and(|all| all.contains(text));
+    let all = fs::read_dir("/proc").unwrap().flatten().map(|entry| entry.path());
+    all.into_iter().find(|path| holds(path, "status", &parent) && holds(path, "cmdline", "fio\0--filename="))
 }
 
 #[test]
