@@ -73,6 +73,7 @@ fn keeps_up(record: &RunRecord) {
     assert_eq!((open.offered, open.started), (ended, ended), "none is skipped, however late this machine is");
     let responses = sum(record, |t| t.response.count);
     assert_eq!(responses, sum(record, TransactionRecord::completed), "each has its time from when it was due");
+    assert!(record.health.steadiness.is_none(), "a recording rises and falls as it was");
 }
 
 fn diverged(record: &RunRecord) -> Option<(u64, u64)> {

@@ -140,7 +140,8 @@ impl<'a> Sampler<'a> {
             samples: self.samples(),
             profile: profiles.client,
             peak_memory_bytes: perbuck_observe::peak_memory_bytes(),
-            steadiness: flags::steadiness(&spec.phases, intervals).filter(|_| !long),
+            // Streams rise, fall and end as they were recorded.
+            steadiness: flags::steadiness(&spec.phases, intervals).filter(|_| !long && !spec.streams),
             ..of_engine
         }
     }
