@@ -163,7 +163,7 @@ extern "C" fn look(_signal: c_int) {
             let most = running.most.get();
             // What it took since its last query is its own, whoever shares the state.
             let grown = held.saturating_sub(at_first) > MEMORY_KIB;
-            if looks >= LOOKS || now_ns() >= most.until_ns {
+            if is_too_long(looks, now_ns() >= most.until_ns) {
                 running.hooked.set(true);
                 ffi::lua_sethook(state, Some(end), ffi::LUA_MASKCOUNT, 1);
             } else if held > most.held_kib || grown {
@@ -172,6 +172,12 @@ extern "C" fn look(_signal: c_int) {
             }
         }
     });
+}
+
+/// Whether a script has worked too long without a query. After its window one look is not enough: the server may have answered just then, and
+/// the transaction has the time to end that others have.
+fn is_too_long(looks: u32, is_over: bool) -> bool {
+    looks >= LOOKS || is_over && looks > 0
 }
 
 /// What a state holds, in KiB, with what is garbage.
@@ -230,5 +236,16 @@ unsafe fn raise(state: *mut ffi::lua_State, words: &'static CStr) {
             ffi::lua_pushlstring(state, said.as_ptr().cast(), said.len());
         }
         ffi::lua_error(state)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_script_that_was_just_answered_after_its_window_goes_on() {
+        assert!(!is_too_long(0, true) && is_too_long(1, true));
+        assert!(!is_too_long(LOOKS - 1, false) && is_too_long(LOOKS, false));
     }
 }
