@@ -44,6 +44,8 @@ pub struct Catalogue {
     labels: Vec<&'static str>,
     /// The settings that every session executes when it opens.
     opening: Vec<String>,
+    /// Whether no statement stays prepared.
+    parsed_each_time: bool,
 }
 
 /// What the hot path asks of a statement.
@@ -101,6 +103,16 @@ impl Catalogue {
     /// The settings that every session executes when it opens.
     pub fn opening(&self) -> &[String] {
         &self.opening
+    }
+
+    /// Has each execution parse its statement again, BEGIN and COMMIT included: none stays prepared. Only for databases whose sessions can.
+    pub fn parse_each_time(&mut self) {
+        self.parsed_each_time = true;
+    }
+
+    /// Whether each execution parses its statement again.
+    pub fn parsed_each_time(&self) -> bool {
+        self.parsed_each_time
     }
 
     /// The kinds of statements; at most 256, later ones fall under the last.

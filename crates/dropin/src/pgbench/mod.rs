@@ -220,6 +220,8 @@ fn before(settings: &Settings, target: &AnyTarget, stage: &Stage) -> Result<u32,
 
 #[cfg(test)]
 mod tests {
+    use perbuck_workloads::script::Protocol;
+
     use super::*;
     use crate::cases::hold_refused;
     use crate::study::hold_against_its_text;
@@ -254,9 +256,9 @@ mod tests {
             [("<builtin: simple update>", 2), ("<builtin: select only>", 1)]
         );
         assert_eq!((s.progress_s, s.latency_limit_ms, s.vacuum), (Some(5), Some(1.5), settings::Vacuum::None));
-        assert_eq!((s.variables["a"].as_str(), s.simple, s.workload_name().as_str()), ("b=c", true, "scripts"));
+        assert_eq!((s.variables["a"].as_str(), s.protocol, s.workload_name().as_str()), ("b=c", Protocol::Simple, "scripts"));
         let s = read(&["-T", "30", "-M", "prepared", "--max-tries=0"]).unwrap();
-        assert_eq!((s.time_s, s.transactions, s.load.events, s.simple), (Some(30), None, None, false));
+        assert_eq!((s.time_s, s.transactions, s.load.events, s.protocol), (Some(30), None, None, Protocol::Prepared));
         assert_eq!((s.workload_name().as_str(), s.max_tries, s.load.attempts), ("tpcb-like", 0, 1_000_000));
         assert_eq!(read(&[]).unwrap().transactions, Some(10));
     }
@@ -276,7 +278,6 @@ mod tests {
             &[
                 (&["-c", "0"], "invalid argument \"0\" for \"-c, --client\" flag"),
                 (&["-t", "5", "-T", "5"], "specify either a number of transactions (-t) or a duration (-T), not both"),
-                (&["-M", "extended"], "-M extended: perbuck sends a statement as text"),
                 (&["-M", "odd"], "invalid argument \"odd\""),
                 (&["-b", "nothing"], "no builtin script found for name \"nothing\""),
                 (&["-b", "select-only@x"], "invalid weight specification: @x"),

@@ -33,7 +33,7 @@ const LOAD: &[Flag] = &[
     done("time", Int, "", "seconds of the run").short('T'),
     done("rate", Int, "", "transactions a second that are due, by a schedule").short('R'),
     done("latency-limit", Text, "", "milliseconds beyond which a transaction is counted as late").short('L'),
-    done("protocol", Text, "simple", "simple: statements as text; prepared: prepared once for each connection").short('M'),
+    done("protocol", Text, "simple", "simple: as text; extended: parsed each time; prepared: once for each connection").short('M'),
     done("connect", Switch, "false", "open a new connection for each transaction").short('C'),
     done("max-tries", Int, "1", "how often a transaction is tried after a serialization failure or a deadlock; 0 is no limit"),
     done("no-vacuum", Switch, "false", "no VACUUM before a run, nor at the end of a load").short('n'),

@@ -9,7 +9,7 @@ use perbuck_core::workload_kind::file_text;
 use perbuck_lab::inputs::read_text;
 use perbuck_lab::trial::DRAIN_NS;
 use perbuck_load::limit::Tolerance;
-use perbuck_workloads::script::{BUILTIN, Builtin};
+use perbuck_workloads::script::{BUILTIN, Builtin, Protocol};
 
 use crate::flags::Given;
 use crate::go_tpc::words;
@@ -48,7 +48,7 @@ impl Chosen {
 pub(super) struct Settings {
     pub(super) scripts: Vec<Chosen>,
     pub(super) variables: BTreeMap<String, String>,
-    pub(super) simple: bool,
+    pub(super) protocol: Protocol,
     pub(super) reconnect: bool,
     pub(super) load: Load,
     /// Transactions of each connection; `None` where the time ends the run.
@@ -93,22 +93,15 @@ impl Settings {
             return Err(Refused::usage(message, "leave one of them out"));
         }
         let transactions = if time_s.is_none() { Some(transactions.unwrap_or(TRANSACTIONS)) } else { None };
-        let simple = match given.text("protocol") {
-            "simple" => true,
-            "prepared" => false,
-            "extended" => {
-                let message = "-M extended: perbuck sends a statement as text, or prepares it once for each connection";
-                return Err(Refused::usage(message, "use -M simple or -M prepared"));
-            }
-            _ => return Err(given.invalid("protocol", "use simple or prepared")),
-        };
+        let protocol = Protocol::named(given.text("protocol"));
+        let protocol = protocol.ok_or_else(|| given.invalid("protocol", "use simple, extended or prepared"))?;
         let max_tries = given.count("max-tries", 0, UNLIMITED)?;
         let seed = seed(given)?;
         let jobs = given.count("jobs", 1, MOST_WORKERS)?;
         Ok(Self {
             scripts: scripts(given)?,
             variables: variables(given)?,
-            simple,
+            protocol,
             reconnect: given.switch("connect"),
             load: Load {
                 connections: clients,
@@ -165,7 +158,7 @@ impl Settings {
         variables.entry("scale".to_owned()).or_insert_with(|| scale.to_string());
         let variables: Vec<String> = variables.iter().map(|(name, value)| format!("{name}={value}")).collect();
         put("variables", Scalar::Text(variables.join(", ")));
-        put("protocol", Scalar::Text(if self.simple { "simple" } else { "prepared" }.to_owned()));
+        put("protocol", Scalar::Text(self.protocol.word().to_owned()));
         put("reconnect", Scalar::Bool(self.reconnect));
         all
     }

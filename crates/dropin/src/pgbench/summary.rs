@@ -150,10 +150,10 @@ impl Summary<'_> {
             [script] => script.title(),
             _ => "multiple scripts",
         };
-        let mode = if s.simple { "simple" } else { "prepared" };
         let mut out = format!(
-            "transaction type: {kind}\nscaling factor: {}\nquery mode: {mode}\nnumber of clients: {}\nnumber of threads: {}\n",
+            "transaction type: {kind}\nscaling factor: {}\nquery mode: {}\nnumber of clients: {}\nnumber of threads: {}\n",
             self.scale,
+            s.protocol.word(),
             s.load.connections,
             s.jobs.min(s.load.connections)
         );

@@ -55,6 +55,8 @@ pub(super) struct Runnable {
 pub(super) struct Act {
     pub(super) line: usize,
     pub(super) command: usize,
+    /// Whether a transaction is open after it; `None` where it changes nothing of that.
+    pub(super) opens: Option<bool>,
     pub(super) is: Action,
 }
 
@@ -63,8 +65,8 @@ pub(super) enum Action {
     Begin,
     Commit,
     Rollback,
-    /// A prepared statement.
-    Prepared(StatementId, Box<[Slot]>, Option<Kept>),
+    /// A statement of the catalogue, with variables as parameters.
+    Bound(StatementId, Box<[Slot]>, Option<Kept>),
     /// A statement that is sent as text.
     Text(Box<[Sql]>, Option<Kept>),
     Set(Slot, Expression),
@@ -92,6 +94,9 @@ impl Scripts {
     /// The scripts of `options`.
     pub fn new(options: &Options, dialect: &'static dyn Dialect) -> Self {
         let mut catalogue = Catalogue::default();
+        if options.protocol == Protocol::Extended {
+            catalogue.parse_each_time();
+        }
         let mut compiler = Compiler { catalogue: &mut catalogue, options };
         let scripts: Vec<Runnable> = options.scripts.iter().map(|script| compiler.script(script)).collect();
         let mut variables = Variables::new(options.names.len());
@@ -144,7 +149,16 @@ impl Compiler<'_> {
             Step::Go(to) => Action::Go(*to),
             Step::Sleep(length, unit_ns) => Action::Sleep(*length, *unit_ns),
         };
-        Act { line: placed.line, command: placed.command, is }
+        let control = match &placed.step {
+            Step::Sql(statements, _) => statements.first().map_or(Control::None, |sql| sql.control),
+            _ => Control::None,
+        };
+        let opens = match control {
+            Control::None => None,
+            Control::Begin | Control::Opens => Some(true),
+            Control::Commit | Control::Rollback | Control::Ends => Some(false),
+        };
+        Act { line: placed.line, command: placed.command, opens, is }
     }
 
     fn sql(&mut self, statements: &[Sql], store: &Store) -> Action {
@@ -155,10 +169,14 @@ impl Compiler<'_> {
             Control::Rollback => return Action::Rollback,
             Control::None | Control::Opens | Control::Ends => {}
         }
-        let prepares = self.options.protocol == Protocol::Prepared && control == Control::None;
+        let binds = match self.options.protocol {
+            Protocol::Simple => false,
+            Protocol::Extended => true,
+            Protocol::Prepared => control == Control::None,
+        };
         let keeps = *store != Store::Nowhere;
         let ids: Vec<StatementId> =
-            if prepares || keeps { statements.iter().map(|sql| self.register(sql, keeps)).collect() } else { Vec::new() };
+            if binds || keeps { statements.iter().map(|sql| self.register(sql, keeps)).collect() } else { Vec::new() };
         let kept = |one: bool, prefix: &String| Kept {
             one,
             prefix: prefix.clone(),
@@ -171,7 +189,7 @@ impl Compiler<'_> {
             Store::LastRow(prefix) => Some(kept(false, prefix)),
         };
         match (ids.as_slice(), statements) {
-            ([id], [sql]) if prepares => Action::Prepared(*id, sql.parameters().collect(), kept),
+            ([id], [sql]) if binds => Action::Bound(*id, sql.parameters().collect(), kept),
             _ => Action::Text(statements.into(), kept),
         }
     }

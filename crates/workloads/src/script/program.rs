@@ -81,10 +81,10 @@ const META: [&str; 13] = [
 
 impl Program {
     /// Reads a script, or finds everything that is wrong with it.
-    pub(super) fn read(text: &str, names: &mut Names, prepared: bool) -> Result<Self, Vec<Fault>> {
+    pub(super) fn read(text: &str, names: &mut Names, binds: bool) -> Result<Self, Vec<Fault>> {
         let mut reader = Reader {
             names,
-            prepared,
+            binds,
             steps: Vec::new(),
             open: Vec::new(),
             faults: Vec::new(),
@@ -132,7 +132,8 @@ struct Open {
 
 struct Reader<'n> {
     names: &'n mut Names,
-    prepared: bool,
+    /// Whether variables are parameters.
+    binds: bool,
     steps: Vec<Placed>,
     open: Vec<Open>,
     faults: Vec<Fault>,
@@ -174,12 +175,12 @@ impl Reader<'_> {
     }
 
     fn sql(&mut self, statements: &[Vec<Piece>]) -> Step {
-        if self.prepared && statements.iter().any(|pieces| Sql::has_question_mark(pieces)) {
+        if self.binds && statements.iter().any(|pieces| Sql::has_question_mark(pieces)) {
             let help = "call the operator's function, or use the protocol `simple`";
-            self.fault("a `?` in a prepared statement would be a parameter", help);
+            self.fault("a `?` in a statement with parameters would be one", help);
         }
-        if self.prepared && statements.len() > 1 {
-            self.fault("statements that `\\;` joins cannot be prepared", "end each with `;`, or use the protocol `simple`");
+        if self.binds && statements.len() > 1 {
+            self.fault("statements that `\\;` joins cannot have parameters", "end each with `;`, or use the protocol `simple`");
         }
         let all: Vec<Sql> = statements.iter().map(|pieces| Sql::new(pieces, self.names)).collect();
         if let Some(message) = all.iter().find_map(Sql::too_many_parameters) {
