@@ -4,6 +4,8 @@
 mod common;
 #[path = "pgbench/extended.rs"]
 mod extended;
+#[path = "pgbench/output.rs"]
+mod output;
 
 use std::process::Command;
 

@@ -91,7 +91,7 @@ pub mod share;
 pub mod sim;
 mod start;
 pub mod statement;
-mod statement_times;
+pub mod statement_times;
 pub mod stop;
 mod terminal;
 pub mod totals;

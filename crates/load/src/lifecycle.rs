@@ -25,7 +25,7 @@ use crate::pacer::{Arrivals, Pacer};
 use crate::recorder::{Recorded, Recorder, Report};
 use crate::share::Terminals;
 use crate::start::StartSignal;
-use crate::statement_times::StatementTimes;
+use crate::statement_times::{StatementTimes, StepTotals};
 use crate::stop::StopToken;
 use crate::terminal::{Common, TerminalTask};
 use crate::totals::TerminalTotals;
@@ -70,6 +70,8 @@ pub struct WorkerOutcome {
     pub(crate) terminals: Vec<TerminalTotals>,
     /// Times of statements by label.
     pub(crate) statement_times: BTreeMap<String, Histogram>,
+    /// What its terminals did by step; empty unless times were taken.
+    pub(crate) steps: Vec<StepTotals>,
     /// How long after the start of its warm-up it began, in nanoseconds.
     pub(crate) began_late_ns: u64,
     /// Whether the run ended because as many transactions were started as it may have, or because each terminal has a last one.
@@ -152,12 +154,13 @@ pub(crate) async fn run<D: Driver, W: Workload>(
     let terminals = common.terminals.take();
     let limited = ends || common.limit.exhausted() || common.over.get() == terminals.len();
     let statement_times = times_by_label(&common);
+    let steps = common.times.as_ref().map(StatementTimes::steps).unwrap_or_default();
     let open_ns = window.now_ns().clamp(1, window.length_ns.max(1));
     let recorded = finish_recorder(common).into();
     let health = probe.health(terminals.len() as u32, open_ns);
     let (lag, Segments { sent, retransmitted }) = (probe.lag.take(), probe.segments.get());
     let network = NetworkRecord { segments_sent: sent, segments_retransmitted: retransmitted };
-    Ok(WorkerOutcome { recorded, aborted, health, lag, network, terminals, statement_times, began_late_ns, limited })
+    Ok(WorkerOutcome { recorded, aborted, health, lag, network, terminals, statement_times, steps, began_late_ns, limited })
 }
 
 /// Times of statements by label.

@@ -46,6 +46,8 @@ pub struct Catalogue {
     opening: Vec<String>,
     /// Whether no statement stays prepared.
     parsed_each_time: bool,
+    /// Steps of the workload whose times are taken where a trial takes times.
+    steps: u32,
 }
 
 /// What the hot path asks of a statement.
@@ -113,6 +115,15 @@ impl Catalogue {
     /// Whether each execution parses its statement again.
     pub fn parsed_each_time(&self) -> bool {
         self.parsed_each_time
+    }
+
+    /// Says how many steps the workload has that [`Connection`](crate::connection::Connection) times: numbered from 0.
+    pub fn time_steps(&mut self, steps: u32) {
+        self.steps = steps;
+    }
+
+    pub(crate) fn steps(&self) -> u32 {
+        self.steps
     }
 
     /// The kinds of statements; at most 256, later ones fall under the last.

@@ -129,6 +129,9 @@ impl<D: Driver, W: Workload> TerminalTask<D, W> {
         let retry = error.class == ErrorClass::Retry && connection.is_some() && retries + 1 < common.spec.max_attempts;
         // After the end of the window, or a request to stop, there is no further attempt.
         let retry = retry && !common.stop.requested() && now_ns < common.window.length_ns;
+        if let (ErrorClass::Retry, Some(open)) = (error.class, connection.as_ref()) {
+            open.step_failed(retry);
+        }
         // What it sent was sent now, whenever its transaction ends, if it does.
         let sent = connection.as_mut().map(Connection::take_counts).unwrap_or_default();
         common.recorder.borrow_mut().attempt(&sent, retry, now_ns);

@@ -12,6 +12,7 @@ mod summary;
 mod tables;
 mod target;
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
@@ -136,9 +137,9 @@ fn password(given: &Given, target: &AnyTarget) -> Result<Secret, Refused> {
 }
 
 /// The workload of a command line; what is wrong with a script is one message with its file and line.
-fn workload(settings: &Settings, parameters: std::collections::BTreeMap<String, Scalar>) -> Result<Workload, Refused> {
+fn workload(settings: &Settings, parameters: BTreeMap<String, Scalar>) -> Result<(Workload, Options), Refused> {
     let read = Workload::of::<Options>(&settings.workload_name(), parameters);
-    read.map(|(workload, _)| workload).map_err(|problems| {
+    read.map_err(|problems| {
         let first = problems.into_iter().next();
         first.map_or_else(
             || Refused::usage("the scripts cannot be read", ""),
@@ -154,7 +155,7 @@ fn initialize(given: &Given, settings: &Settings, target: &AnyTarget, password: 
     parameters.insert("scale".to_owned(), Scalar::Int(i64::from(settings.scale)));
     parameters.insert("fillfactor".to_owned(), Scalar::Int(i64::from(fillfactor)));
     parameters.insert("unlogged".to_owned(), Scalar::Bool(given.switch("unlogged-tables")));
-    let series = Series::new(workload(settings, parameters)?, settings.load.clone(), "");
+    let series = Series::new(workload(settings, parameters)?.0, settings.load.clone(), "");
     let run = Run { command: &COMMAND, series: &series, target, password, records: &settings.records, agents: None };
     let stop = stop_on_signal("stopping the load")?;
     let stage = run.stage(None, &stop)?;
@@ -169,7 +170,7 @@ fn is_postgres(target: &AnyTarget) -> bool {
 }
 
 fn series(settings: &Settings, scale: u32) -> Result<Series, Refused> {
-    Ok(Series::new(workload(settings, settings.parameters(scale))?, settings.load.clone(), ""))
+    Ok(Series::new(workload(settings, settings.parameters(scale))?.0, settings.load.clone(), ""))
 }
 
 fn measure(settings: &Settings, target: &AnyTarget, password: &Secret) -> Result<(), End> {
@@ -187,7 +188,8 @@ fn measure(settings: &Settings, target: &AnyTarget, password: &Secret) -> Result
     let run = Run { command: &COMMAND, series: &series, target, password, records: &settings.records, agents: None };
     let stage = run.stage(settings.load.longest_s(), &stop)?;
     notes::used(&stage, KIND, "perbuck pgbench")?;
-    let mut lines = Lines::new(settings, scale, stop.clone());
+    let commands = workload(settings, settings.parameters(scale))?.1.commands();
+    let mut lines = Lines::new(settings, &commands, scale, stop.clone());
     let ended = run.drive(&stage, &mut lines, &mut Standard, &stop)?;
     let aborted = aborting(&ended.record.errors).next().is_some();
     run.finish(&ended, !ended.early && !aborted, &lines, &mut Standard)?;
@@ -287,7 +289,6 @@ mod tests {
                 (&["-D", "a=1,2"], "-D a: perbuck takes no comma"),
                 (&["-D", "1a=2"], "`1a=2` defines no variable"),
                 (&["-l"], "--log: perbuck keeps no line for each transaction"),
-                (&["-r"], "--report-per-command: perbuck takes no times of single commands"),
                 (&["--partitions=2"], "--partitions: perbuck makes pgbench_accounts as one table"),
                 (&["-I", "dtx"], "unrecognized initialization step \"x\""),
                 (&["-I", "dt"], "-I dt: perbuck makes, fills and keys the tables in one step"),

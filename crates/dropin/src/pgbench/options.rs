@@ -48,7 +48,7 @@ const OUTPUT: &[Flag] = &[
     done("failures-detailed", Switch, "false", "failures by their kinds"),
     done("verbose-errors", Switch, "false", "errors by their codes, at the end"),
     ignored("debug", Switch, "false", "nothing to do: perbuck tells no statements").short('d'),
-    refused("report-per-command", Switch, "perbuck takes no times of single commands: leave -r out").short('r'),
+    done("report-per-command", Switch, "false", "the times of each command of the scripts, at the end").short('r'),
     refused("log", Switch, "perbuck keeps no line for each transaction: the record of the run has every second").short('l'),
     refused("log-prefix", Text, "perbuck writes no log of transactions: leave --log-prefix out"),
     refused("aggregate-interval", Int, "perbuck writes no log: the record of the run has every second"),

@@ -15,6 +15,8 @@ use crate::run::{Ended, Printer, defect};
 /// The printer of a run.
 pub(super) struct Lines<'a> {
     settings: &'a Settings,
+    /// The commands of each script.
+    commands: &'a [Vec<String>],
     scale: u32,
     began: Instant,
     /// From there until connections were open.
@@ -28,9 +30,10 @@ pub(super) struct Lines<'a> {
 }
 
 impl<'a> Lines<'a> {
-    pub(super) fn new(settings: &'a Settings, scale: u32, stop: StopToken) -> Self {
+    pub(super) fn new(settings: &'a Settings, commands: &'a [Vec<String>], scale: u32, stop: StopToken) -> Self {
         Self {
             settings,
+            commands,
             scale,
             began: Instant::now(),
             connecting: None,
@@ -85,6 +88,8 @@ impl Printer for Lines<'_> {
         let summary = Summary {
             settings: self.settings,
             record,
+            commands: self.commands,
+            steps: &ended.details.steps,
             scale: self.scale,
             connecting_ms: self.connecting.unwrap_or_default().as_secs_f64() * 1e3,
         };

@@ -63,6 +63,8 @@ pub(super) struct Settings {
     pub(super) progress_s: Option<u32>,
     pub(super) timestamps: bool,
     pub(super) failures_detailed: bool,
+    /// Whether the times of commands are told.
+    pub(super) by_command: bool,
     /// Whether errors are told by their codes.
     pub(super) errors: bool,
     pub(super) vacuum: Vacuum,
@@ -112,7 +114,7 @@ impl Settings {
                 workers: Some(jobs.min(clients)),
                 attempts: if max_tries == 0 { UNLIMITED } else { max_tries },
                 drain_ns: DRAIN_NS,
-                time_statements: false,
+                time_statements: given.switch("report-per-command"),
                 // What ends a client of pgbench ends the run: see `Lines`.
                 tolerance: Tolerance::Every,
                 seed: Seed(seed),
@@ -125,6 +127,7 @@ impl Settings {
             progress_s: optional(given, "progress", 1, 1_000_000)?,
             timestamps: given.switch("progress-timestamp"),
             failures_detailed: given.switch("failures-detailed"),
+            by_command: given.switch("report-per-command"),
             errors: given.switch("verbose-errors"),
             vacuum: match (given.switch("no-vacuum"), given.switch("vacuum-all")) {
                 (true, _) => Vacuum::None,

@@ -44,6 +44,7 @@ impl TwoSelects {
     fn with(renews_after: Option<u64>, pauses: Pauses) -> Arc<Self> {
         let mut catalogue = Catalogue::default();
         catalogue.add(Verb::Select, "SELECT 1");
+        catalogue.time_steps(2);
         Arc::new(Self { catalogue: Arc::new(catalogue), renews_after, pauses, prepares_ahead: false, counts_failed: false })
     }
 }
@@ -87,8 +88,11 @@ impl Terminal for TwoSelectsTerminal {
 
     async fn transaction<S: Session>(&mut self, c: &mut Connection<S>, operation: &mut Operation) -> Result<Done, DriverError> {
         self.0 ^= operation.rng.next_u64();
-        c.execute(StatementId(0)).await?;
-        c.execute(StatementId(0)).await?;
+        for step in [0, 1] {
+            let began_ns = c.step_begins(step);
+            c.execute(StatementId(0)).await?;
+            c.step_ended(began_ns);
+        }
         let facts = [2, (operation.sequence % 3) as u16, 0, 9];
         Ok(Done { kind: 0, rolled_back: operation.sequence % 4 == 3, facts })
     }

@@ -55,6 +55,8 @@ pub(super) struct Runnable {
 pub(super) struct Act {
     pub(super) line: usize,
     pub(super) command: usize,
+    /// The number of its command among those of all scripts.
+    pub(super) step: u32,
     /// Whether a transaction is open after it; `None` where it changes nothing of that.
     pub(super) opens: Option<bool>,
     pub(super) is: Action,
@@ -97,8 +99,10 @@ impl Scripts {
         if options.protocol == Protocol::Extended {
             catalogue.parse_each_time();
         }
-        let mut compiler = Compiler { catalogue: &mut catalogue, options };
+        let mut compiler = Compiler { catalogue: &mut catalogue, options, commands: 0 };
         let scripts: Vec<Runnable> = options.scripts.iter().map(|script| compiler.script(script)).collect();
+        let commands = compiler.commands;
+        catalogue.time_steps(commands);
         let mut variables = Variables::new(options.names.len());
         let fixed = [("scale", options.scale.max(1).to_string())];
         let fixed = fixed.iter().map(|(name, value)| (*name, value.as_str()));
@@ -129,16 +133,16 @@ impl Scripts {
 struct Compiler<'a> {
     catalogue: &'a mut Catalogue,
     options: &'a Options,
+    /// Those of the scripts before.
+    commands: u32,
 }
 
 impl Compiler<'_> {
     fn script(&mut self, script: &Script) -> Runnable {
-        Runnable {
-            name: script.name.clone(),
-            weight: u64::from(script.weight),
-            steps: script.program.steps.iter().map(|step| self.step(step)).collect(),
-            restores: script.program.sets_within_transactions(),
-        }
+        let steps = script.program.steps.iter().map(|step| self.step(step)).collect();
+        self.commands += script.program.commands.len() as u32;
+        let restores = script.program.sets_within_transactions();
+        Runnable { name: script.name.clone(), weight: u64::from(script.weight), steps, restores }
     }
 
     fn step(&mut self, placed: &Placed) -> Act {
@@ -158,7 +162,8 @@ impl Compiler<'_> {
             Control::Begin | Control::Opens => Some(true),
             Control::Commit | Control::Rollback | Control::Ends => Some(false),
         };
-        Act { line: placed.line, command: placed.command, opens, is }
+        let step = self.commands + placed.command.saturating_sub(1) as u32;
+        Act { line: placed.line, command: placed.command, step, opens, is }
     }
 
     fn sql(&mut self, statements: &[Sql], store: &Store) -> Action {

@@ -98,6 +98,11 @@ pub struct Options {
 }
 
 impl Options {
+    /// The commands of each script, as pgbench shows them. In this order they are the steps whose times a trial takes.
+    pub fn commands(&self) -> Vec<Vec<String>> {
+        self.scripts.iter().map(|script| script.program.commands.clone()).collect()
+    }
+
     /// Whether any statement may write.
     pub fn writes(&self) -> bool {
         self.statement_verbs().any(may_write)

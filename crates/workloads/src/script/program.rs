@@ -61,6 +61,8 @@ pub(super) struct Placed {
 #[derive(Debug, Clone)]
 pub(super) struct Program {
     pub(super) steps: Vec<Placed>,
+    /// Its commands, as pgbench shows them.
+    pub(super) commands: Vec<String>,
 }
 
 const META: [&str; 13] = [
@@ -88,7 +90,7 @@ impl Program {
             steps: Vec::new(),
             open: Vec::new(),
             faults: Vec::new(),
-            commands: 0,
+            commands: Vec::new(),
             line: 1,
             last_sql: None,
         };
@@ -97,10 +99,11 @@ impl Program {
             let line = open.line;
             reader.fault_at(line, "\\if without matching \\endif", "add \\endif");
         }
-        if reader.commands == 0 && reader.faults.is_empty() {
+        if reader.commands.is_empty() && reader.faults.is_empty() {
             reader.fault_at(1, "empty command list for script", "write a statement, which ends with `;`");
         }
-        if reader.faults.is_empty() { Ok(Self { steps: reader.steps }) } else { Err(reader.faults) }
+        let Reader { steps, commands, faults, .. } = reader;
+        if faults.is_empty() { Ok(Self { steps, commands }) } else { Err(faults) }
     }
 
     /// All its statements.
@@ -137,7 +140,7 @@ struct Reader<'n> {
     steps: Vec<Placed>,
     open: Vec<Open>,
     faults: Vec<Fault>,
-    commands: usize,
+    commands: Vec<String>,
     line: usize,
     /// The step of the statement before, which a result may be taken of.
     last_sql: Option<usize>,
@@ -153,7 +156,7 @@ impl Reader<'_> {
     }
 
     fn push(&mut self, step: Step) -> usize {
-        self.steps.push(Placed { line: self.line, command: self.commands, step });
+        self.steps.push(Placed { line: self.line, command: self.commands.len(), step });
         self.steps.len() - 1
     }
 
@@ -161,13 +164,15 @@ impl Reader<'_> {
         self.line = item.line;
         match item.is {
             Item::Sql(statements) => {
-                self.commands += 1;
+                self.commands.push(item.shown);
                 let step = self.sql(&statements);
                 self.last_sql = Some(self.push(step));
             }
             Item::Meta(word, rest) => {
                 let stores = word.eq_ignore_ascii_case("gset") || word.eq_ignore_ascii_case("aset");
-                self.commands += usize::from(!stores);
+                if !stores {
+                    self.commands.push(item.shown);
+                }
                 self.meta(word, &rest);
                 self.last_sql = None;
             }

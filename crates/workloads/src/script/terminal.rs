@@ -131,6 +131,7 @@ impl Terminal for ScriptTerminal {
                 state.mark(at, (operation, next));
             }
             next += 1;
+            let began_ns = connection.step_begins(act.step);
             match &act.is {
                 Action::Begin => connection.begin(shared.access).await?,
                 Action::Commit => connection.commit().await?,
@@ -149,6 +150,7 @@ impl Terminal for ScriptTerminal {
                 Action::Go(to) => next = *to,
                 Action::Sleep(length, unit_ns) => connection.pause(state.length(at, *length, *unit_ns)?).await,
             }
+            connection.step_ended(began_ns);
             open = act.opens.unwrap_or(open);
         }
         if open {

@@ -1,6 +1,7 @@
 //! Ends of a run before its time, statements timed, connections renewed.
 
 use super::*;
+use crate::statement_times::StepTotals;
 
 #[test]
 fn a_run_of_so_many_transactions_ends_with_the_last_of_them() {
@@ -78,6 +79,22 @@ fn statements_are_timed_where_the_trial_asks_for_it() {
     let outcome = simulate(&TrialSpec { time_statements: true, ..spec(3) }, failing(2, ErrorClass::Failed, 1062)).unwrap();
     let (select, sent) = (&outcome.statement_latency["select"], outcome.measured.statements.total());
     assert!(select.count > 10_000 && sent.abs_diff(2 * select.count) <= 6, "{} of {sent}", select.count);
+}
+
+#[test]
+fn steps_are_timed_where_the_trial_asks_for_it() {
+    assert!(simulate(&spec(3), SimDriver::default()).unwrap().steps.is_empty());
+    let timed = |driver| simulate(&TrialSpec { time_statements: true, ..spec(3) }, driver).unwrap().steps;
+    for step in timed(SimDriver::default()) {
+        assert!(step.count.abs_diff(15_000) <= 6 && step.sum_ns == step.count * 1_000_000, "{step:?}");
+        assert_eq!((step.failures, step.retries), (0, 0));
+    }
+    // The second step of each attempt fails: of three attempts, the last one is given up.
+    let steps = timed(failing(2, ErrorClass::Retry, 1213));
+    assert_eq!((steps[0].failures, steps[0].retries, steps[1].count), (0, 0, 0));
+    assert!(steps[1].failures > 4_000 && steps[1].retries.abs_diff(2 * steps[1].failures) <= 6, "{steps:?}");
+    // What cannot be tried again is no failure of its step.
+    assert_eq!(timed(failing(2, ErrorClass::Failed, 1062))[1], StepTotals::default());
 }
 
 #[test]
