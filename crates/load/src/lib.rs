@@ -79,6 +79,7 @@ mod gaps;
 pub mod latch;
 mod lifecycle;
 pub mod limit;
+pub mod listed;
 pub mod loader;
 pub mod meter;
 pub mod observer;

@@ -151,8 +151,7 @@ fn messages_out_of_order_are_refused() {
 #[test]
 fn whatever_comes_means_the_same_in_any_pieces_and_takes_no_more_memory() {
     let described = &message(b'T', COLUMNS);
-    let fixed =
-        [PARSED, BOUND, NO_DATA, READY, NOTICE, DEADLOCK, COPY_IN, &done("UPDATE 3"), described].map(<[u8]>::to_vec);
+    let fixed = [PARSED, BOUND, NO_DATA, READY, NOTICE, DEADLOCK, COPY_IN, &done("UPDATE 3"), described].map(<[u8]>::to_vec);
     let part = prop_oneof![
         7 => prop::sample::select(fixed.to_vec()),
         1 => (any::<i32>(), 0usize..250).prop_map(|(id, length)| row(id, length)),
@@ -166,7 +165,6 @@ fn whatever_comes_means_the_same_in_any_pieces_and_takes_no_more_memory() {
         };
         [&head[..], &row(5, length).repeat(count), &done("SELECT 1"), READY].concat()
     });
-    let ways =
-        &[How::Counted, How::Kept, How::Changes, How::Text, How::Copy, How::Unnamed(false), How::Unnamed(true)];
+    let ways = &[How::Counted, How::Kept, How::Changes, How::Text, How::Copy, How::Unnamed(false), How::Unnamed(true)];
     pieces(part, honest, ways, <[Vec<u8>]>::concat, |answer, how, at_once| ask(&[answer], how, at_once));
 }

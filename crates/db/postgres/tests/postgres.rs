@@ -84,7 +84,9 @@ fn statements_that_are_prepared_ahead_are_prepared_once() {
 fn statements_that_are_parsed_each_time_leave_nothing_behind() {
     block_on(async {
         let mut session = SERVER.session("").await;
-        let name = table::<Postgres>(&mut session, "unnamed", "id int, s smallint, i bigint, d numeric(12,2), f real, t varchar(40)").await;
+        let name =
+            table::<Postgres>(&mut session, "unnamed", "id int, s smallint, i bigint, d numeric(12,2), f real, t varchar(40)")
+                .await;
         let mut catalogue = Catalogue::default();
         catalogue.parse_each_time();
         let insert = catalogue.add(Verb::Insert, format!("INSERT INTO {name} VALUES (?, ?, ?, ?, ?, ?)"));

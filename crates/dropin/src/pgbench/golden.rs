@@ -25,7 +25,7 @@ fn printed(words: &[&str], out: &mut Kept) {
     let mut details = details(["x", "y"]);
     let step = |n: u64| StepTotals { count: n % 7, sum_ns: n * n * 10_000, failures: n % 3, retries: n % 4 };
     details.steps = (0..commands.iter().map(|of_one| of_one.len() as u64).sum()).map(step).collect();
-    let mut lines = Lines::new(&settings, &commands, 10, StopToken::default());
+    let mut lines = Lines::new((&settings, &commands, None), 10, StopToken::default());
     // The clock of this machine is no part of what is held.
     lines.connecting = Some(std::time::Duration::from_millis(3));
     show(&mut lines, out, record, details, false);

@@ -5,6 +5,7 @@
 
 #[cfg(test)]
 mod golden;
+mod log;
 mod options;
 mod printer;
 mod settings;
@@ -25,6 +26,7 @@ use perbuck_lab::stage::Stage;
 use perbuck_load::stop::StopToken;
 use perbuck_workloads::script::{BUILTINS, Builtin, Options, say_debug_by};
 
+use log::Log;
 use options::{TABLE, help};
 use printer::Lines;
 use settings::Settings;
@@ -189,8 +191,9 @@ fn measure(settings: &Settings, target: &AnyTarget, password: &Secret) -> Result
     let stage = run.stage(settings.load.longest_s(), &stop)?;
     notes::used(&stage, KIND, "perbuck pgbench")?;
     let commands = workload(settings, settings.parameters(scale))?.1.commands();
-    let mut lines = Lines::new(settings, &commands, scale, stop.clone());
+    let mut lines = Lines::new((settings, &commands, Log::create(settings)?), scale, stop.clone());
     let ended = run.drive(&stage, &mut lines, &mut Standard, &stop)?;
+    lines.end_log(ended.record.measured.window_ns)?;
     let aborted = aborting(&ended.record.errors).next().is_some();
     run.finish(&ended, !ended.early && !aborted, &lines, &mut Standard)?;
     if aborted {
@@ -288,7 +291,21 @@ mod tests {
                 (&["-D", "novalue"], "invalid variable definition: \"novalue\""),
                 (&["-D", "a=1,2"], "-D a: perbuck takes no comma"),
                 (&["-D", "1a=2"], "`1a=2` defines no variable"),
-                (&["-l"], "--log: perbuck keeps no line for each transaction"),
+                (&["--log-prefix=x"], "log file prefix (--log-prefix) is allowed only when logging transactions (-l)"),
+                (&["--sampling-rate=0.5"], "log sampling (--sampling-rate) is allowed only when logging transactions (-l)"),
+                (&["--aggregate-interval=2"], "log aggregation is allowed only when actually logging transactions"),
+                (&["-l", "--sampling-rate=0"], "invalid sampling rate: \"0\""),
+                (&["-l", "--sampling-rate=1.5"], "invalid sampling rate: \"1.5\""),
+                (
+                    &["-l", "--sampling-rate=1", "--aggregate-interval=1"],
+                    "log sampling (--sampling-rate) and aggregation (--aggregate-interval) cannot be used at the same time",
+                ),
+                (&["-l", "--aggregate-interval=0"], "invalid argument \"0\""),
+                (
+                    &["-l", "--aggregate-interval=7", "-T5"],
+                    "number of seconds for aggregation (7) must not be higher than test duration (5)",
+                ),
+                (&["-l", "--aggregate-interval=2", "-T5"], "duration (5) must be a multiple of aggregation interval (2)"),
                 (&["--partitions=2"], "--partitions: perbuck makes pgbench_accounts as one table"),
                 (&["-I", "dtx"], "unrecognized initialization step \"x\""),
                 (&["-I", "dt"], "-I dt: perbuck makes, fills and keys the tables in one step"),

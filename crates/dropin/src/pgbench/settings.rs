@@ -11,6 +11,7 @@ use perbuck_lab::trial::DRAIN_NS;
 use perbuck_load::limit::Tolerance;
 use perbuck_workloads::script::{BUILTIN, Builtin, Protocol};
 
+use super::log::LogSettings;
 use crate::flags::Given;
 use crate::go_tpc::words;
 use crate::load::{Load, MOST_WORKERS, SECOND_NS, drawn_seed};
@@ -65,6 +66,8 @@ pub(super) struct Settings {
     pub(super) failures_detailed: bool,
     /// Whether the times of commands are told.
     pub(super) by_command: bool,
+    /// What is written of each transaction, if anything.
+    pub(super) log: Option<LogSettings>,
     /// Whether errors are told by their codes.
     pub(super) errors: bool,
     pub(super) vacuum: Vacuum,
@@ -128,6 +131,7 @@ impl Settings {
             timestamps: given.switch("progress-timestamp"),
             failures_detailed: given.switch("failures-detailed"),
             by_command: given.switch("report-per-command"),
+            log: LogSettings::read(given, time_s)?,
             errors: given.switch("verbose-errors"),
             vacuum: match (given.switch("no-vacuum"), given.switch("vacuum-all")) {
                 (true, _) => Vacuum::None,
@@ -139,6 +143,11 @@ impl Settings {
             seed,
             records: words::records(given, super::COMMAND.word),
         })
+    }
+
+    /// Load threads, of which each has a connection.
+    pub(super) fn threads(&self) -> u32 {
+        self.jobs.min(self.load.connections)
     }
 
     /// Whether a script of pgbench's own is among those that are run.

@@ -162,7 +162,7 @@ impl Summary<'_> {
             self.scale,
             s.protocol.word(),
             s.load.connections,
-            s.jobs.min(s.load.connections)
+            s.threads()
         );
         if s.max_tries > 0 {
             let _ = writeln!(out, "maximum number of tries: {}", s.max_tries);

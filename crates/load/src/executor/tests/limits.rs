@@ -1,6 +1,8 @@
 //! Ends of a run before its time, statements timed, connections renewed.
 
 use super::*;
+use crate::listed::Listed;
+use crate::recorder::Outcome;
 use crate::statement_times::StepTotals;
 
 #[test]
@@ -213,6 +215,37 @@ fn a_stuck_transaction_does_not_hold_up_a_run_that_is_ended() {
     let outcome = run_trial(&spec, &Arc::new(driver), &TwoSelects::new(), &stop, &mut observer).unwrap();
     assert_eq!(outcome.health.aborted, 4);
     assert!(outcome.measured.window_ns >= 1_000_000_000, "the time without a completion is part of it");
+}
+
+/// An observer of each transaction.
+#[derive(Default)]
+struct Listing(Vec<Listed>);
+
+impl Observer for Listing {
+    fn lists(&self) -> bool {
+        true
+    }
+
+    fn listed(&mut self, all: &[Listed]) {
+        self.0.extend_from_slice(all);
+    }
+}
+
+#[test]
+fn each_transaction_is_listed_once() {
+    let spec = TrialSpec { warmup_ns: 200_000_000, duration_ns: 2_000_000_000, max_attempts: 1, ..spec(4) };
+    let (driver, mut listing) = (failing(50, ErrorClass::Retry, 1213), Listing::default());
+    let outcome = run_trial(&spec, &Arc::new(driver), &TwoSelects::new(), &StopToken::default(), &mut listing).unwrap();
+    let record = transactions(&outcome);
+    let (failed, completed): (Vec<Listed>, Vec<Listed>) =
+        listing.0.iter().copied().partition(|listed| listed.sample.outcome == Outcome::Failed);
+    assert_eq!((completed.len() as u64, failed.len() as u64), (record.completed(), record.failed));
+    assert!(failed.iter().all(|listed| matches!(listed.error, Some((ErrorClass::Retry, _)))) && !failed.is_empty());
+    assert!(completed.iter().all(|listed| listed.error.is_none()));
+    for terminal in 0..4 {
+        let numbers: Vec<u64> = listing.0.iter().filter(|l| l.terminal == terminal).map(|l| l.number).collect();
+        assert!(numbers.len() > 100 && numbers.windows(2).all(|pair| pair[0] + 1 == pair[1]), "{numbers:?}");
+    }
 }
 
 /// An observer of seconds by kind.
