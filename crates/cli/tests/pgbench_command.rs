@@ -2,6 +2,10 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by it")]
 
 mod common;
+#[path = "pgbench/extended.rs"]
+mod extended;
+#[path = "pgbench/output.rs"]
+mod output;
 
 use std::process::Command;
 
@@ -47,7 +51,7 @@ fn counted(postgres: &Postgres) -> Vec<String> {
 #[test]
 fn the_scripts_count_as_those_of_pgbench() {
     let mut desk = Desk::new();
-    for protocol in ["-Msimple", "-Mprepared"] {
+    for protocol in ["-Msimple", "-Mextended", "-Mprepared"] {
         for script in ["tpcb-like", "simple-update", "select-only"] {
             let counts = PROGRAMS.map(|program| {
                 let postgres = Postgres::fresh(&mut desk, "pgbench_counts");
@@ -109,6 +113,7 @@ fn the_summary_has_the_lines_of_pgbench() {
     for words in [
         &["-n", "-t", "20"][..],
         &["-n", "-T", "1", "-S", "-c", "2", "-M", "prepared"],
+        &["-n", "-t", "20", "-N", "-M", "extended"],
         &["-n", "-t", "20", "-b", "tpcb-like@2", "-b", "select-only@1", "-P", "5"],
         &["-n", "-t", "20", "-L", "1000", "--max-tries=2", "-N"],
         &["-n", "-t", "20", "--failures-detailed"],

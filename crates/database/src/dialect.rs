@@ -241,6 +241,11 @@ pub trait Dialect: Debug + Send + Sync {
         false
     }
 
+    /// Whether a session can send a statement with its parameters for one execution, so that nothing stays prepared.
+    fn parses_each_time(&self) -> bool {
+        false
+    }
+
     /// Brings the statistics of a table up to date after a load: a server that does so by itself may do it in the middle of a trial, or
     /// plan without them until then. `None` where there is nothing to do.
     fn statistics(&self, _table: &str) -> Option<String> {

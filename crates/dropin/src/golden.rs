@@ -52,6 +52,7 @@ pub(crate) fn details(labels: [&str; 2]) -> Details {
     Details {
         terminals: vec![terminal(120, 1_900_000_000), terminal(130, 1_800_000_000), terminal(119, 1_950_000_000)],
         statement_latency: BTreeMap::from([latency(labels[0], &[1, 2, 40]), latency(labels[1], &[3, 3, 3, 9])]),
+        steps: Vec::new(),
         failed_latency: BTreeMap::from([latency("payment", &[5, 6])]),
         pauses: BTreeMap::from([("new_order".to_owned(), pauses(9)), ("delivery".to_owned(), pauses(1))]),
         series: None,

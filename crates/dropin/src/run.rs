@@ -17,6 +17,7 @@ use perbuck_lab::stage::{Stage, data_seed};
 use perbuck_lab::trial::{Context, Details, Failure, Task, run_watched};
 use perbuck_lab::{lease, process};
 use perbuck_load::error::{Cause, DriverError};
+use perbuck_load::listed::Listed;
 use perbuck_load::observer::{Observer, SecondSeen};
 use perbuck_load::stop::StopToken;
 use perbuck_load::trial::RunError;
@@ -90,6 +91,19 @@ pub(crate) trait Printer {
     /// Whether it looks at seconds by kind of transaction.
     fn by_kind(&self) -> bool {
         false
+    }
+
+    /// Whether it looks at each transaction.
+    fn lists(&self) -> bool {
+        false
+    }
+
+    /// Load is sent so long from now.
+    fn opens_in(&mut self, _from_now: Duration) {}
+
+    /// Transactions that ended, in their order at one load thread.
+    fn listed(&mut self, _all: &[Listed]) -> Result<(), LabError> {
+        Ok(())
     }
 
     /// Connections are open, and load is sent.
@@ -323,6 +337,18 @@ impl Live<'_> {
 impl Observer for Live<'_> {
     fn by_kind(&self) -> bool {
         self.printer.by_kind()
+    }
+
+    fn lists(&self) -> bool {
+        self.printer.lists()
+    }
+
+    fn listed(&mut self, all: &[Listed]) {
+        self.show(|printer, _| printer.listed(all));
+    }
+
+    fn starts(&mut self, opens_in: Duration) {
+        self.printer.opens_in(opens_in);
     }
 
     fn opens(&mut self) {

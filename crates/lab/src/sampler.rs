@@ -4,6 +4,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use perbuck_core::run_record::{Flag, Health, Interval, MachineSamples, Profile};
 use perbuck_core::study::WorkloadSpec;
+use perbuck_load::listed::Listed;
 use perbuck_load::observer::{Observer, SecondSeen};
 use perbuck_load::recorder::Second;
 use perbuck_load::trial::TrialSpec;
@@ -180,6 +181,14 @@ impl Machine {
 impl Observer for Sampler<'_> {
     fn by_kind(&self) -> bool {
         self.observer.by_kind()
+    }
+
+    fn lists(&self) -> bool {
+        self.observer.lists()
+    }
+
+    fn listed(&mut self, all: &[Listed]) {
+        self.observer.listed(all);
     }
 
     fn starts(&mut self, opens_in: Duration) {

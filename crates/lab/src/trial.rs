@@ -19,6 +19,7 @@ use perbuck_load::driver::{ServerWork, TargetFacts};
 use perbuck_load::limit::Tolerance;
 use perbuck_load::observer::{Observer, SecondSeen};
 use perbuck_load::share::Share;
+use perbuck_load::statement_times::StepTotals;
 use perbuck_load::stop::StopToken;
 use perbuck_load::totals::{PausesSeen, TerminalTotals};
 use perbuck_load::trial::{RunError, TrialOutcome, TrialSpec};
@@ -86,6 +87,8 @@ pub struct Details {
     pub terminals: Vec<TerminalTotals>,
     /// Times of statements by label, where the spec asks for them.
     pub statement_latency: BTreeMap<String, HistogramRecord>,
+    /// The steps of the workload by number, likewise.
+    pub steps: Vec<StepTotals>,
     /// Times of what was given up in the window, by kind.
     pub failed_latency: BTreeMap<String, HistogramRecord>,
     /// Pauses that ended in the window, by kind.
@@ -100,6 +103,7 @@ impl Details {
         Self {
             terminals: std::mem::take(&mut outcome.terminals),
             statement_latency: std::mem::take(&mut outcome.statement_latency),
+            steps: std::mem::take(&mut outcome.steps),
             failed_latency: std::mem::take(&mut outcome.failed_latency),
             pauses: std::mem::take(&mut outcome.pauses),
             series,

@@ -111,6 +111,7 @@ impl<'a> Collector<'a> {
                     self.start();
                 }
             }
+            Report::Listed(all) => self.observer.listed(&all),
             Report::GaveUp => self.trial_stop.request(),
         }
     }

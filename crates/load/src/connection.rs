@@ -63,6 +63,8 @@ pub struct Connection<S> {
     rows: Rows,
     counts: Counts,
     times: Option<StatementTimes>,
+    /// The step of the workload that runs, where times are taken.
+    step: u32,
     /// The statement that was sent last, for the words of an error.
     last: Option<StatementId>,
 }
@@ -75,7 +77,7 @@ impl<S: Session> Connection<S> {
         for sql in catalogue.opening() {
             session.query(sql, &mut rows).await?;
         }
-        Ok(Self { session, catalogue, params, rows, counts: Counts::default(), times: None, last: None })
+        Ok(Self { session, catalogue, params, rows, counts: Counts::default(), times: None, step: 0, last: None })
     }
 
     /// Prepares all statements of the catalogue. Where one fails, its first use meets the error again, which is counted and named there.
@@ -103,6 +105,30 @@ impl<S: Session> Connection<S> {
     fn timed(&self, other: Other, sent_ns: i64) {
         if let Some(times) = &self.times {
             times.other_ended(other, sent_ns);
+        }
+    }
+
+    /// A step of the workload begins, where times are taken: when, for [`Self::step_ended`].
+    #[inline]
+    pub fn step_begins(&mut self, step: u32) -> i64 {
+        self.times.as_ref().map_or(0, |times| {
+            self.step = step;
+            times.now_ns()
+        })
+    }
+
+    /// The step that began then has ended.
+    #[inline]
+    pub fn step_ended(&self, began_ns: i64) {
+        if let Some(times) = &self.times {
+            times.step_ended(self.step, began_ns);
+        }
+    }
+
+    /// Its step has met an error that may be retried; whether it is.
+    pub(crate) fn step_failed(&self, retried: bool) {
+        if let Some(times) = &self.times {
+            times.step_failed(self.step, retried);
         }
     }
 

@@ -11,7 +11,7 @@ use crate::latch::Latch;
 pub use crate::lifecycle::WorkerOutcome;
 use crate::lifecycle::{self, WorkerPlan};
 use crate::limit::EventLimit;
-use crate::observer::Observer;
+use crate::observer::{Observer, Wanted};
 use crate::share::Terminals;
 use crate::stop::StopToken;
 use crate::trial::{RunError, TrialOutcome, TrialSpec};
@@ -44,7 +44,8 @@ pub fn run_trial<D: Driver, W: Workload>(
     stop: &StopToken,
     observer: &mut dyn Observer,
 ) -> Result<TrialOutcome, RunError> {
-    let hands = here(spec, driver, workload, observer.by_kind());
+    let wanted = Wanted { by_kind: observer.by_kind(), lists: observer.lists() };
+    let hands = here(spec, driver, workload, wanted);
     let (spec, outcomes, seen) = run_hands(spec, (hands, LEAD), stop, observer)?;
     Ok(finish(&spec, &**workload, driver.blocking(), outcomes, seen))
 }
@@ -78,7 +79,7 @@ pub fn run_share<D: Driver, W: Workload>(
     stop: &StopToken,
     coordinator: &mut dyn Coordinator,
 ) -> Result<Vec<WorkerOutcome>, RunError> {
-    let hands = here(spec, driver, workload, by_kind);
+    let hands = here(spec, driver, workload, Wanted { by_kind, lists: false });
     let (signals, received) = Signals::new(stop);
     thread::scope(|scope| {
         let mut relay = Relay::new(spec, hands.len(), &signals, coordinator);
@@ -90,14 +91,14 @@ pub fn run_share<D: Driver, W: Workload>(
 }
 
 /// The workers of this process, one hand each.
-fn here<D: Driver, W: Workload>(spec: &TrialSpec, driver: &Arc<D>, workload: &Arc<W>, by_kind: bool) -> Vec<Hand<'static>> {
+fn here<D: Driver, W: Workload>(spec: &TrialSpec, driver: &Arc<D>, workload: &Arc<W>, wanted: Wanted) -> Vec<Hand<'static>> {
     let hand = |plan: WorkerPlan| -> Hand<'static> {
         let (driver, workload) = (driver.clone(), workload.clone());
         Box::new(move |Signals { start, stop, reports }| {
             on_own_loop(lifecycle::run(plan, driver, workload, start, stop, reports)).map(|outcome| vec![outcome])
         })
     };
-    worker_plans(spec, (driver.blocking(), workload.extra_terminals()), by_kind).into_iter().map(hand).collect()
+    worker_plans(spec, (driver.blocking(), workload.extra_terminals()), wanted).into_iter().map(hand).collect()
 }
 
 /// Runs the hands of one trial to their end; returns the trial as it ended, too.
@@ -146,7 +147,7 @@ fn first_error(
 
 /// Deals terminals and arrivals of this process to workers, as evenly as possible, and so many terminals beside those of the load. A blocking
 /// driver gets a thread per session, and so does what runs beside a load that has no end: to read a large answer must delay no terminal of it.
-pub(crate) fn worker_plans(spec: &TrialSpec, (blocking, extra): (bool, u32), by_kind: bool) -> Vec<WorkerPlan> {
+pub(crate) fn worker_plans(spec: &TrialSpec, (blocking, extra): (bool, u32), wanted: Wanted) -> Vec<WorkerPlan> {
     let processors = thread::available_parallelism().map_or(1, |n| n.get() as u32);
     let apart = if spec.streams || spec.share.number > 0 { 0 } else { extra };
     let mine = spec.share.terminals(spec.connections.saturating_add(if spec.streams { extra } else { 0 }));
@@ -161,7 +162,7 @@ pub(crate) fn worker_plans(spec: &TrialSpec, (blocking, extra): (bool, u32), by_
         arrivals: arrivals.clone(),
         limit: limit.clone(),
         latch: latch.clone(),
-        by_kind,
+        wanted,
     };
     let load = (0..workers).map(|i| mine.between(position(i), position(i + 1)));
     load.chain((0..apart).map(|i| Terminals::one(spec.connections + i))).map(plan).collect()

@@ -21,11 +21,13 @@ use crate::driver::Driver;
 use crate::failover::{CONNECTS_AT_ONCE, Host, open};
 use crate::latch::Latch;
 use crate::limit::EventLimit;
+use crate::listed::List;
+use crate::observer::Wanted;
 use crate::pacer::{Arrivals, Pacer};
 use crate::recorder::{Recorded, Recorder, Report};
 use crate::share::Terminals;
 use crate::start::StartSignal;
-use crate::statement_times::StatementTimes;
+use crate::statement_times::{StatementTimes, StepTotals};
 use crate::stop::StopToken;
 use crate::terminal::{Common, TerminalTask};
 use crate::totals::TerminalTotals;
@@ -49,8 +51,8 @@ pub(crate) struct WorkerPlan {
     pub(crate) limit: EventLimit,
     /// What all terminals of this process wait for each other by.
     pub(crate) latch: Latch,
-    /// Whether the observer wants seconds by kind of transaction.
-    pub(crate) by_kind: bool,
+    /// What the observer asks for.
+    pub(crate) wanted: Wanted,
 }
 
 /// What a worker saw of a trial; it can be sent to another process.
@@ -70,6 +72,8 @@ pub struct WorkerOutcome {
     pub(crate) terminals: Vec<TerminalTotals>,
     /// Times of statements by label.
     pub(crate) statement_times: BTreeMap<String, Histogram>,
+    /// What its terminals did by step; empty unless times were taken.
+    pub(crate) steps: Vec<StepTotals>,
     /// How long after the start of its warm-up it began, in nanoseconds.
     pub(crate) began_late_ns: u64,
     /// Whether the run ended because as many transactions were started as it may have, or because each terminal has a last one.
@@ -107,12 +111,12 @@ pub(crate) async fn run<D: Driver, W: Workload>(
     // Histograms are large, and clearing memory that was in use takes time, above all where an embedded database has a thread for
     // each connection. The start is only a few milliseconds ahead when it is given, so everything is made before.
     let mut recorder = Recorder::new(Window::unknown(), &phase_ends, workload.kinds().len(), open_loop, reports.clone())
-        .with(pauses, plan.by_kind)
+        .with(pauses, plan.wanted.by_kind)
         .closing_at(schedule_ns);
     let times = spec.time_statements.then(|| StatementTimes::new(Window::unknown(), &workload.catalogue()));
     // A closed channel means that another worker failed and the executor gave up; it has the reason.
     let _ = reports.send(Report::Ready);
-    drop(reports);
+    let listing = plan.wanted.lists.then_some(reports);
     let window = start.wait().await.ok_or(RunError::Interrupted)?;
     let began_late_ns = (window.now_ns() + window.warmup_ns).max(0) as u64;
     recorder.start(window);
@@ -135,6 +139,7 @@ pub(crate) async fn run<D: Driver, W: Workload>(
         limit: plan.limit,
         over: Cell::new(0),
         times,
+        list: listing.map(|reports| RefCell::new(List::new(reports, window.length_ns))),
         terminals: RefCell::new(vec![TerminalTotals::default(); opened.len()]),
     });
     let mut tasks = spawn_terminals(opened, &common);
@@ -152,12 +157,13 @@ pub(crate) async fn run<D: Driver, W: Workload>(
     let terminals = common.terminals.take();
     let limited = ends || common.limit.exhausted() || common.over.get() == terminals.len();
     let statement_times = times_by_label(&common);
+    let steps = common.times.as_ref().map(StatementTimes::steps).unwrap_or_default();
     let open_ns = window.now_ns().clamp(1, window.length_ns.max(1));
     let recorded = finish_recorder(common).into();
     let health = probe.health(terminals.len() as u32, open_ns);
     let (lag, Segments { sent, retransmitted }) = (probe.lag.take(), probe.segments.get());
     let network = NetworkRecord { segments_sent: sent, segments_retransmitted: retransmitted };
-    Ok(WorkerOutcome { recorded, aborted, health, lag, network, terminals, statement_times, began_late_ns, limited })
+    Ok(WorkerOutcome { recorded, aborted, health, lag, network, terminals, statement_times, steps, began_late_ns, limited })
 }
 
 /// Times of statements by label.
@@ -190,7 +196,7 @@ fn spawn_terminals<D: Driver, W: Workload>(
         connection.time_statements(common.times.clone());
         let (streams, host) = (Streams::new(id.seed, u64::from(id.index)), Host::own(common.window.length_ns));
         let (index, beside) = (id.index, id.index >= id.of);
-        let task = TerminalTask { index, streams, position, common: common.clone(), host, beside };
+        let task = TerminalTask { index, streams, position, common: common.clone(), host, beside, failed: Cell::new(None) };
         tasks.spawn(drive(task, terminal, Some(connection)));
     }
     tasks
@@ -198,6 +204,7 @@ fn spawn_terminals<D: Driver, W: Workload>(
 
 /// Writes down what was due and had not ended, and sends the last second.
 fn finish_recorder<D, W>(common: Common<D, W>) -> Recorder {
+    common.list.into_iter().for_each(|list| list.into_inner().send());
     let mut recorder = common.recorder.into_inner();
     // A trial that is thrown away needs none of this, and a long schedule takes time to walk.
     if !common.taken.borrow().is_empty() && !common.stop.requested() && !common.limit.exhausted() {
@@ -251,6 +258,7 @@ async fn watch<D, W>(common: Rc<Common<D, W>>, probe: Rc<Probe>, phase_ends: Vec
     loop {
         let now_ns = window.now_ns();
         common.recorder.borrow_mut().roll(now_ns);
+        common.list.iter().for_each(|list| list.borrow_mut().send_old(now_ns));
         if now_ns >= 0 {
             probe.open();
             let (from_ns, from_cpu_ns) = *phase_start.get_or_insert_with(|| (now_ns, cpu::thread_cpu_ns()));

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use perbuck_core::run_record::Interval;
 
+use crate::listed::Listed;
 use crate::recorder::Second;
 
 /// A second that is over.
@@ -24,6 +25,12 @@ pub trait Observer {
     fn by_kind(&self) -> bool {
         false
     }
+    /// Whether it wants each transaction of this process, which costs a few stores for each.
+    fn lists(&self) -> bool {
+        false
+    }
+    /// Transactions of one worker that ended in the window, in the order of their ends.
+    fn listed(&mut self, _all: &[Listed]) {}
     /// All connections are open, and the start is given: the measured window opens so long from now, after the warm-up.
     fn starts(&mut self, _opens_in: Duration) {}
     /// The measured window opens.
@@ -34,6 +41,15 @@ pub trait Observer {
     fn rest(&mut self, _rest: &Second) {}
     /// The measured window closes.
     fn closes(&mut self) {}
+}
+
+/// What an observer asks workers for.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Wanted {
+    /// Seconds by kind of transaction.
+    pub(crate) by_kind: bool,
+    /// Each transaction.
+    pub(crate) lists: bool,
 }
 
 /// An observer that does nothing.

@@ -10,6 +10,7 @@ use perbuck_core::run_record::{ErrorRecord, StatementCounts};
 use crate::connection::Counts;
 use crate::error::{DriverError, ErrorClass, ErrorCode};
 use crate::gaps::Quiet;
+use crate::listed::Listed;
 use crate::totals::Totals;
 use crate::window::Window;
 use crate::workload::Facts;
@@ -46,6 +47,8 @@ pub enum Report {
     Ready,
     /// A full second.
     Second(Box<Second>),
+    /// Transactions one by one, where the observer wants them.
+    Listed(Vec<Listed>),
     /// It failed; its error comes with the end of its thread.
     GaveUp,
 }

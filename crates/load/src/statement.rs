@@ -44,6 +44,10 @@ pub struct Catalogue {
     labels: Vec<&'static str>,
     /// The settings that every session executes when it opens.
     opening: Vec<String>,
+    /// Whether no statement stays prepared.
+    parsed_each_time: bool,
+    /// Steps of the workload whose times are taken where a trial takes times.
+    steps: u32,
 }
 
 /// What the hot path asks of a statement.
@@ -101,6 +105,25 @@ impl Catalogue {
     /// The settings that every session executes when it opens.
     pub fn opening(&self) -> &[String] {
         &self.opening
+    }
+
+    /// Has each execution parse its statement again, BEGIN and COMMIT included: none stays prepared. Only for databases whose sessions can.
+    pub fn parse_each_time(&mut self) {
+        self.parsed_each_time = true;
+    }
+
+    /// Whether each execution parses its statement again.
+    pub fn parsed_each_time(&self) -> bool {
+        self.parsed_each_time
+    }
+
+    /// Says how many steps the workload has that [`Connection`](crate::connection::Connection) times: numbered from 0.
+    pub fn time_steps(&mut self, steps: u32) {
+        self.steps = steps;
+    }
+
+    pub(crate) fn steps(&self) -> u32 {
+        self.steps
     }
 
     /// The kinds of statements; at most 256, later ones fall under the last.

@@ -11,9 +11,10 @@ use perbuck_event::{Waiters, now, sleep_until, timeout_at};
 
 use crate::connection::Connection;
 use crate::driver::Driver;
-use crate::error::{DriverError, ErrorClass};
+use crate::error::{DriverError, ErrorClass, ErrorCode};
 use crate::failover::{Host, open, others};
 use crate::limit::EventLimit;
+use crate::listed::List;
 use crate::pacer::Pacer;
 use crate::recorder::Recorder;
 use crate::statement_times::StatementTimes;
@@ -53,6 +54,8 @@ pub(crate) struct Common<D, W> {
     pub(crate) over: Cell<usize>,
     /// Where statements are timed, if the trial asks for it.
     pub(crate) times: Option<StatementTimes>,
+    /// Transactions one by one, where the observer wants them.
+    pub(crate) list: Option<RefCell<List>>,
     /// By position; each terminal writes its own when it ends.
     pub(crate) terminals: RefCell<Vec<TerminalTotals>>,
 }
@@ -88,6 +91,8 @@ pub(crate) struct TerminalTask<D: Driver, W> {
     pub(crate) host: Host<D::Session>,
     /// Whether it is no part of the load: no schedule says when it starts.
     pub(crate) beside: bool,
+    /// The last error of the transaction at hand, if it met one.
+    pub(crate) failed: Cell<Option<(ErrorClass, ErrorCode)>>,
 }
 
 impl<D: Driver, W: Workload> TerminalTask<D, W> {
@@ -105,6 +110,7 @@ impl<D: Driver, W: Workload> TerminalTask<D, W> {
         retries: u32,
     ) -> Result<bool, RunError> {
         self.common.recorder.borrow_mut().error(error);
+        self.failed.set(Some((error.class, error.code)));
         if !self.common.spec.tolerance.tolerates(error) {
             return Err(RunError::Fatal(self.named(error, connection.as_ref())));
         }
@@ -129,6 +135,9 @@ impl<D: Driver, W: Workload> TerminalTask<D, W> {
         let retry = error.class == ErrorClass::Retry && connection.is_some() && retries + 1 < common.spec.max_attempts;
         // After the end of the window, or a request to stop, there is no further attempt.
         let retry = retry && !common.stop.requested() && now_ns < common.window.length_ns;
+        if let (ErrorClass::Retry, Some(open)) = (error.class, connection.as_ref()) {
+            open.step_failed(retry);
+        }
         // What it sent was sent now, whenever its transaction ends, if it does.
         let sent = connection.as_mut().map(Connection::take_counts).unwrap_or_default();
         common.recorder.borrow_mut().attempt(&sent, retry, now_ns);

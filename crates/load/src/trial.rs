@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::DriverError;
 use crate::limit::Tolerance;
 use crate::share::Share;
+use crate::statement_times::StepTotals;
 use crate::totals::{PausesSeen, TerminalTotals};
 
 /// How load is applied.
@@ -82,6 +83,8 @@ pub struct TrialOutcome {
     pub terminals: Vec<TerminalTotals>,
     /// Times of statements that ended in the window, by label of the catalogue; empty unless asked for.
     pub statement_latency: BTreeMap<String, HistogramRecord>,
+    /// The steps of the workload by number; empty unless times were asked for.
+    pub steps: Vec<StepTotals>,
     /// Service time of the transactions that were given up in the window, by kind; only kinds that have any.
     pub failed_latency: BTreeMap<String, HistogramRecord>,
     /// Pauses that ended in the window, by kind; empty where terminals do not pause.

@@ -10,6 +10,7 @@ use perbuck_event::{rarely, sleep_until, timeout_at};
 
 use crate::connection::Connection;
 use crate::driver::Driver;
+use crate::listed::Listed;
 use crate::pacer::NextStart;
 use crate::recorder::{Outcome, Sample};
 use crate::terminal::TerminalTask;
@@ -100,7 +101,7 @@ pub(crate) fn drive<D: Driver, W: Workload>(
             }
             let finished_ns = common.window.now_ns();
             tally.count(outcome, started_ns, finished_ns);
-            task.ended(Sample { kind, outcome, intended_ns, started_ns, finished_ns, statements, facts });
+            task.ended(Sample { kind, outcome, intended_ns, started_ns, finished_ns, statements, facts }, (sequence, retries));
             now = if connection.is_some() { finished_ns } else { rarely(|| task.reconnect(&mut connection)).await? };
             sequence += 1;
             if task.is_over(&terminal) {
@@ -185,9 +186,13 @@ impl<D: Driver, W: Workload> TerminalTask<D, W> {
 
     /// Writes a transaction down. Its arrival has ended, if the load has any.
     #[inline]
-    fn ended(&self, sample: Sample) {
+    fn ended(&self, sample: Sample, (number, retries): (u64, u32)) {
         let Sample { outcome, started_ns, finished_ns, .. } = sample;
         self.common.recorder.borrow_mut().record(sample);
+        if let Some(list) = &self.common.list {
+            let error = self.failed.take().filter(|_| outcome == Outcome::Failed);
+            list.borrow_mut().add(Listed { terminal: self.index, number, sample, retries, error });
+        }
         if !self.beside {
             let counts = outcome != Outcome::Failed || self.common.workload.counts_failed();
             self.common.limit.ended(counts, started_ns, finished_ns);

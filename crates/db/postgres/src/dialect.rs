@@ -52,6 +52,10 @@ impl Dialect for Family {
         true
     }
 
+    fn parses_each_time(&self) -> bool {
+        true
+    }
+
     fn lacks(&self, feature: Feature) -> Option<Lack> {
         match (feature, self) {
             (Feature::Partitions, Cockroach) => {

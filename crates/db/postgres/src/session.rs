@@ -15,7 +15,7 @@ use crate::bulk;
 use crate::errors::{IN_FAILED_TRANSACTION, is_stale};
 use crate::wire::Wire;
 use crate::wire::answer::{Asked, ResultReader};
-use crate::wire::execute::{Prepared, put_close, put_describe, put_execute, put_prepare, put_sync};
+use crate::wire::execute::{Prepared, put_close, put_describe, put_execute, put_prepare, put_sync, put_unnamed};
 use crate::wire::messages::{column_names, column_types, kind, parameter_types, put_message, put_text, status};
 use crate::wire::placeholders::numbered;
 use perbuck_database::bulk::{affected, row_width};
@@ -31,6 +31,8 @@ pub struct PostgresSession {
     catalogue: Arc<Catalogue>,
     /// By index in the catalogue; empty until the statement is used.
     slots: Vec<Option<Prepared>>,
+    /// The texts of the statements, where each execution parses its own again.
+    texts: Option<Vec<String>>,
     /// What must be said before each COPY, if anything.
     pub(crate) before_copy: Option<&'static str>,
     /// Whether the server is still to be asked to look whether its client is there.
@@ -40,7 +42,7 @@ pub struct PostgresSession {
 impl PostgresSession {
     pub(crate) fn new(wire: Wire, status: u8, sent: SessionSent) -> Self {
         let reader = ResultReader::new(status, sent);
-        Self { wire, reader, catalogue: Arc::default(), slots: Vec::new(), before_copy: None, asks_to_look: false }
+        Self { wire, reader, catalogue: Arc::default(), slots: Vec::new(), texts: None, before_copy: None, asks_to_look: false }
     }
 
     /// Appends the message Query ("Simple Query").
@@ -54,6 +56,15 @@ impl PostgresSession {
     async fn run(&mut self, sql: &[u8]) -> Result<(), DriverError> {
         self.put_query(sql)?;
         ask(&mut self.wire, &mut self.reader, Asked::Text, &mut Rows::default()).await.map(|_| ())
+    }
+
+    /// Begins or ends a transaction: by a text, since what the server does for it is less than for a prepared statement.
+    async fn control(&mut self, sql: &[u8]) -> Result<(), DriverError> {
+        if self.texts.is_none() {
+            return self.run(sql).await;
+        }
+        put_unnamed(self.wire.command()?, sql, &Params::default());
+        ask(&mut self.wire, &mut self.reader, Asked::Unnamed, &mut Rows::default()).await.map(|_| ())
     }
 
     /// First use of a statement on this connection.
@@ -169,6 +180,8 @@ impl Session for PostgresSession {
         self.close_statements().await?;
         self.catalogue = Arc::clone(catalogue);
         self.slots.resize_with(catalogue.statements().len(), || None);
+        let texts = || catalogue.statements().iter().map(|statement| numbered(&statement.sql)).collect();
+        self.texts = catalogue.parsed_each_time().then(texts);
         Ok(())
     }
 
@@ -226,6 +239,11 @@ impl Session for PostgresSession {
 
     async fn execute(&mut self, id: StatementId, params: &Params, rows: &mut Rows) -> Result<Effect, DriverError> {
         let index = usize::from(id.0);
+        if let Some(sql) = self.texts.as_ref().and_then(|texts| texts.get(index)) {
+            rows.start(self.catalogue.brief(id).keep_rows);
+            put_unnamed(self.wire.command()?, sql.as_bytes(), params);
+            return ask(&mut self.wire, &mut self.reader, Asked::Unnamed, rows).await;
+        }
         if !matches!(self.slots.get(index), Some(Some(_))) {
             rarely(|| self.first_use(id)).await?;
         }
@@ -246,27 +264,26 @@ impl Session for PostgresSession {
     }
 
     async fn begin(&mut self, _access: Access) -> Result<(), DriverError> {
-        // Transactions begin and end by a text: what the server does for it is less than for a prepared statement.
-        self.run(b"BEGIN").await
+        self.control(b"BEGIN").await
     }
 
     async fn commit(&mut self) -> Result<(), DriverError> {
         if self.reader.status == status::FAILED {
             // The server would answer COMMIT with a rollback, and call it no error.
-            self.run(b"ROLLBACK").await?;
+            self.control(b"ROLLBACK").await?;
             let message =
                 "the server rolled the transaction back instead of committing it, because an earlier statement had failed"
                     .to_owned();
             return Err(DriverError::new(ErrorClass::Failed, ErrorCode::State("sqlstate", *IN_FAILED_TRANSACTION), message));
         }
-        self.run(b"COMMIT").await
+        self.control(b"COMMIT").await
     }
 
     async fn rollback(&mut self) -> Result<bool, DriverError> {
         if self.reader.status == status::IDLE && !self.wire.is_busy() {
             return Ok(false);
         }
-        self.run(b"ROLLBACK").await.map(|()| true)
+        self.control(b"ROLLBACK").await.map(|()| true)
     }
 
     async fn query(&mut self, sql: &str, rows: &mut Rows) -> Result<Effect, DriverError> {

@@ -10,7 +10,7 @@ use perbuck_driver_suite::statements::bulk_table;
 use perbuck_event::block_on;
 use perbuck_load::driver::{Access, Driver as _, Effect, Session};
 use perbuck_load::error::ErrorClass;
-use perbuck_load::statement::Catalogue;
+use perbuck_load::statement::{Catalogue, Verb};
 use perbuck_load::values::{Params, Rows};
 use perbuck_postgres::Family;
 use postgres_support::{
@@ -75,6 +75,46 @@ fn statements_that_are_prepared_ahead_are_prepared_once() {
         assert_eq!((cells(&rows), before[0][0].matches('s').count()), (before, 6));
         assert!(session.execute(broken, &Params::default(), &mut rows).await.is_err());
         session.close().await;
+    })
+    .unwrap();
+}
+
+/// Nothing stays prepared, every kind of value arrives, and an error leaves the connection usable.
+#[test]
+fn statements_that_are_parsed_each_time_leave_nothing_behind() {
+    block_on(async {
+        let mut session = SERVER.session("").await;
+        let name =
+            table::<Postgres>(&mut session, "unnamed", "id int, s smallint, i bigint, d numeric(12,2), f real, t varchar(40)")
+                .await;
+        let mut catalogue = Catalogue::default();
+        catalogue.parse_each_time();
+        let insert = catalogue.add(Verb::Insert, format!("INSERT INTO {name} VALUES (?, ?, ?, ?, ?, ?)"));
+        let read = catalogue.add_read(format!("SELECT id, s, i, d, f, t FROM {name} WHERE id >= ? ORDER BY 1"));
+        let broken = catalogue.add_read("SELECT * FROM no_such_table WHERE i = ?");
+        let (divide, empty) = (catalogue.add_read("SELECT 1 / ?::int"), catalogue.add(Verb::Other, ""));
+        session.prepare(&Arc::new(catalogue)).await.unwrap();
+        let mut rows = Rows::default();
+        session.begin(Access::Write).await.unwrap();
+        let first = bound(|p| _ = p.int(1).int(-5).int(i64::MIN).decimal(-1230, 2).text(b"0.5").text("ä'\\".as_bytes()));
+        let second = bound(|p| _ = p.int(2).null().null().null().null().null());
+        for values in [first, second] {
+            assert_eq!(session.execute(insert, &values, &mut rows).await, Ok(Effect::Affected(1)));
+        }
+        session.commit().await.unwrap();
+        assert_eq!(session.execute(empty, &Params::default(), &mut rows).await, Ok(Effect::Affected(0)));
+        for _ in 0..2 {
+            assert_eq!(session.execute(read, Params::default().int(1), &mut rows).await, Ok(Effect::ResultSet));
+            let one = ["1", "-5", "-9223372036854775808", "-12.30", "0.5", "ä'\\"];
+            assert_eq!(cells(&rows), [&one[..], &["2", "NULL", "NULL", "NULL", "NULL", "NULL"]]);
+            let gone = session.execute(broken, Params::default().int(1), &mut rows).await.unwrap_err();
+            assert_error(&gone, ErrorClass::Fatal, state(b"42P01"));
+            let zero = session.execute(divide, Params::default().int(0), &mut rows).await.unwrap_err();
+            assert_error(&zero, ErrorClass::Failed, state(b"22012"));
+        }
+        assert!(session.execute(divide, &Params::default(), &mut rows).await.is_err(), "a value is missing");
+        assert_eq!(select(&mut session, "SELECT COUNT(*) FROM pg_prepared_statements").await, [["0"]]);
+        run(&mut session, &format!("DROP TABLE {name}")).await;
     })
     .unwrap();
 }

@@ -1,3 +1,5 @@
+use perbuck_load::statement_times::StepTotals;
+
 use super::*;
 use crate::cases::words;
 use crate::golden::{Kept, details, hold, record, show};
@@ -19,10 +21,14 @@ fn printed(words: &[&str], out: &mut Kept) {
     for (script, (_, times)) in settings.scripts.iter().zip(known) {
         record.measured.transactions.insert(script.name.clone(), times);
     }
-    let mut lines = Lines::new(&settings, 10, StopToken::default());
+    let commands = workload(&settings, settings.parameters(10)).unwrap().1.commands();
+    let mut details = details(["x", "y"]);
+    let step = |n: u64| StepTotals { count: n % 7, sum_ns: n * n * 10_000, failures: n % 3, retries: n % 4 };
+    details.steps = (0..commands.iter().map(|of_one| of_one.len() as u64).sum()).map(step).collect();
+    let mut lines = Lines::new((&settings, &commands, None), 10, StopToken::default());
     // The clock of this machine is no part of what is held.
     lines.connecting = Some(std::time::Duration::from_millis(3));
-    show(&mut lines, out, record, details(["x", "y"]), false);
+    show(&mut lines, out, record, details, false);
 }
 
 #[test]
@@ -37,6 +43,8 @@ fn a_run_is_printed_as_it_was() {
         "-b tpcb-like@2 -b select-only -c 4 -j 2 -T 4 --max-tries=2 -P 1",
         "-N --failures-detailed -C",
         "-T 4 -R 100 --max-tries=0",
+        "-r",
+        "-b si@2 -S -r --max-tries=3",
     ];
     hold("pgbench", &cases, printed);
 }

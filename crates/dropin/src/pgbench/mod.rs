@@ -5,6 +5,7 @@
 
 #[cfg(test)]
 mod golden;
+mod log;
 mod options;
 mod printer;
 mod settings;
@@ -12,6 +13,7 @@ mod summary;
 mod tables;
 mod target;
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
@@ -24,6 +26,7 @@ use perbuck_lab::stage::Stage;
 use perbuck_load::stop::StopToken;
 use perbuck_workloads::script::{BUILTINS, Builtin, Options, say_debug_by};
 
+use log::Log;
 use options::{TABLE, help};
 use printer::Lines;
 use settings::Settings;
@@ -136,9 +139,9 @@ fn password(given: &Given, target: &AnyTarget) -> Result<Secret, Refused> {
 }
 
 /// The workload of a command line; what is wrong with a script is one message with its file and line.
-fn workload(settings: &Settings, parameters: std::collections::BTreeMap<String, Scalar>) -> Result<Workload, Refused> {
+fn workload(settings: &Settings, parameters: BTreeMap<String, Scalar>) -> Result<(Workload, Options), Refused> {
     let read = Workload::of::<Options>(&settings.workload_name(), parameters);
-    read.map(|(workload, _)| workload).map_err(|problems| {
+    read.map_err(|problems| {
         let first = problems.into_iter().next();
         first.map_or_else(
             || Refused::usage("the scripts cannot be read", ""),
@@ -154,7 +157,7 @@ fn initialize(given: &Given, settings: &Settings, target: &AnyTarget, password: 
     parameters.insert("scale".to_owned(), Scalar::Int(i64::from(settings.scale)));
     parameters.insert("fillfactor".to_owned(), Scalar::Int(i64::from(fillfactor)));
     parameters.insert("unlogged".to_owned(), Scalar::Bool(given.switch("unlogged-tables")));
-    let series = Series::new(workload(settings, parameters)?, settings.load.clone(), "");
+    let series = Series::new(workload(settings, parameters)?.0, settings.load.clone(), "");
     let run = Run { command: &COMMAND, series: &series, target, password, records: &settings.records, agents: None };
     let stop = stop_on_signal("stopping the load")?;
     let stage = run.stage(None, &stop)?;
@@ -169,7 +172,7 @@ fn is_postgres(target: &AnyTarget) -> bool {
 }
 
 fn series(settings: &Settings, scale: u32) -> Result<Series, Refused> {
-    Ok(Series::new(workload(settings, settings.parameters(scale))?, settings.load.clone(), ""))
+    Ok(Series::new(workload(settings, settings.parameters(scale))?.0, settings.load.clone(), ""))
 }
 
 fn measure(settings: &Settings, target: &AnyTarget, password: &Secret) -> Result<(), End> {
@@ -187,8 +190,10 @@ fn measure(settings: &Settings, target: &AnyTarget, password: &Secret) -> Result
     let run = Run { command: &COMMAND, series: &series, target, password, records: &settings.records, agents: None };
     let stage = run.stage(settings.load.longest_s(), &stop)?;
     notes::used(&stage, KIND, "perbuck pgbench")?;
-    let mut lines = Lines::new(settings, scale, stop.clone());
+    let commands = workload(settings, settings.parameters(scale))?.1.commands();
+    let mut lines = Lines::new((settings, &commands, Log::create(settings)?), scale, stop.clone());
     let ended = run.drive(&stage, &mut lines, &mut Standard, &stop)?;
+    lines.end_log(ended.record.measured.window_ns)?;
     let aborted = aborting(&ended.record.errors).next().is_some();
     run.finish(&ended, !ended.early && !aborted, &lines, &mut Standard)?;
     if aborted {
@@ -220,6 +225,8 @@ fn before(settings: &Settings, target: &AnyTarget, stage: &Stage) -> Result<u32,
 
 #[cfg(test)]
 mod tests {
+    use perbuck_workloads::script::Protocol;
+
     use super::*;
     use crate::cases::hold_refused;
     use crate::study::hold_against_its_text;
@@ -254,9 +261,9 @@ mod tests {
             [("<builtin: simple update>", 2), ("<builtin: select only>", 1)]
         );
         assert_eq!((s.progress_s, s.latency_limit_ms, s.vacuum), (Some(5), Some(1.5), settings::Vacuum::None));
-        assert_eq!((s.variables["a"].as_str(), s.simple, s.workload_name().as_str()), ("b=c", true, "scripts"));
+        assert_eq!((s.variables["a"].as_str(), s.protocol, s.workload_name().as_str()), ("b=c", Protocol::Simple, "scripts"));
         let s = read(&["-T", "30", "-M", "prepared", "--max-tries=0"]).unwrap();
-        assert_eq!((s.time_s, s.transactions, s.load.events, s.simple), (Some(30), None, None, false));
+        assert_eq!((s.time_s, s.transactions, s.load.events, s.protocol), (Some(30), None, None, Protocol::Prepared));
         assert_eq!((s.workload_name().as_str(), s.max_tries, s.load.attempts), ("tpcb-like", 0, 1_000_000));
         assert_eq!(read(&[]).unwrap().transactions, Some(10));
     }
@@ -276,7 +283,6 @@ mod tests {
             &[
                 (&["-c", "0"], "invalid argument \"0\" for \"-c, --client\" flag"),
                 (&["-t", "5", "-T", "5"], "specify either a number of transactions (-t) or a duration (-T), not both"),
-                (&["-M", "extended"], "-M extended: perbuck sends a statement as text"),
                 (&["-M", "odd"], "invalid argument \"odd\""),
                 (&["-b", "nothing"], "no builtin script found for name \"nothing\""),
                 (&["-b", "select-only@x"], "invalid weight specification: @x"),
@@ -285,8 +291,21 @@ mod tests {
                 (&["-D", "novalue"], "invalid variable definition: \"novalue\""),
                 (&["-D", "a=1,2"], "-D a: perbuck takes no comma"),
                 (&["-D", "1a=2"], "`1a=2` defines no variable"),
-                (&["-l"], "--log: perbuck keeps no line for each transaction"),
-                (&["-r"], "--report-per-command: perbuck takes no times of single commands"),
+                (&["--log-prefix=x"], "log file prefix (--log-prefix) is allowed only when logging transactions (-l)"),
+                (&["--sampling-rate=0.5"], "log sampling (--sampling-rate) is allowed only when logging transactions (-l)"),
+                (&["--aggregate-interval=2"], "log aggregation is allowed only when actually logging transactions"),
+                (&["-l", "--sampling-rate=0"], "invalid sampling rate: \"0\""),
+                (&["-l", "--sampling-rate=1.5"], "invalid sampling rate: \"1.5\""),
+                (
+                    &["-l", "--sampling-rate=1", "--aggregate-interval=1"],
+                    "log sampling (--sampling-rate) and aggregation (--aggregate-interval) cannot be used at the same time",
+                ),
+                (&["-l", "--aggregate-interval=0"], "invalid argument \"0\""),
+                (
+                    &["-l", "--aggregate-interval=7", "-T5"],
+                    "number of seconds for aggregation (7) must not be higher than test duration (5)",
+                ),
+                (&["-l", "--aggregate-interval=2", "-T5"], "duration (5) must be a multiple of aggregation interval (2)"),
                 (&["--partitions=2"], "--partitions: perbuck makes pgbench_accounts as one table"),
                 (&["-I", "dtx"], "unrecognized initialization step \"x\""),
                 (&["-I", "dt"], "-I dt: perbuck makes, fills and keys the tables in one step"),

@@ -33,7 +33,8 @@ const LOAD: &[Flag] = &[
     done("time", Int, "", "seconds of the run").short('T'),
     done("rate", Int, "", "transactions a second that are due, by a schedule").short('R'),
     done("latency-limit", Text, "", "milliseconds beyond which a transaction is counted as late").short('L'),
-    done("protocol", Text, "simple", "simple: statements as text; prepared: prepared once for each connection").short('M'),
+    done("protocol", Text, "simple", "simple: as text; extended: parsed each time; prepared: once for each connection")
+        .short('M'),
     done("connect", Switch, "false", "open a new connection for each transaction").short('C'),
     done("max-tries", Int, "1", "how often a transaction is tried after a serialization failure or a deadlock; 0 is no limit"),
     done("no-vacuum", Switch, "false", "no VACUUM before a run, nor at the end of a load").short('n'),
@@ -48,11 +49,11 @@ const OUTPUT: &[Flag] = &[
     done("failures-detailed", Switch, "false", "failures by their kinds"),
     done("verbose-errors", Switch, "false", "errors by their codes, at the end"),
     ignored("debug", Switch, "false", "nothing to do: perbuck tells no statements").short('d'),
-    refused("report-per-command", Switch, "perbuck takes no times of single commands: leave -r out").short('r'),
-    refused("log", Switch, "perbuck keeps no line for each transaction: the record of the run has every second").short('l'),
-    refused("log-prefix", Text, "perbuck writes no log of transactions: leave --log-prefix out"),
-    refused("aggregate-interval", Int, "perbuck writes no log: the record of the run has every second"),
-    refused("sampling-rate", Text, "perbuck writes no log of transactions: leave --sampling-rate out"),
+    done("report-per-command", Switch, "false", "the times of each command of the scripts, at the end").short('r'),
+    done("log", Switch, "false", "a line for each transaction, in a file for each load thread").short('l'),
+    done("log-prefix", Text, "pgbench_log", "what the names of these files begin with"),
+    done("aggregate-interval", Int, "", "seconds of a line, which has sums in place of one transaction"),
+    done("sampling-rate", Text, "", "the share of transactions that get a line, as in 0.01"),
 ];
 
 const CONNECTION: &[Flag] = &[

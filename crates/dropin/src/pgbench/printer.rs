@@ -4,17 +4,23 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use perbuck_lab::error::LabError;
 use perbuck_load::error::ErrorClass;
+use perbuck_load::listed::Listed;
 use perbuck_load::observer::SecondSeen;
 use perbuck_load::stop::StopToken;
 
+use super::log::Log;
 use super::settings::Settings;
 use super::summary::{Passed, Summary, aborting, progress};
+use crate::load::SECOND_NS;
 use crate::output::{Streams, errors_by_code};
 use crate::run::{Ended, Printer, defect};
 
 /// The printer of a run.
 pub(super) struct Lines<'a> {
     settings: &'a Settings,
+    /// The commands of each script.
+    commands: &'a [Vec<String>],
+    log: Option<Log<'a>>,
     scale: u32,
     began: Instant,
     /// From there until connections were open.
@@ -28,9 +34,15 @@ pub(super) struct Lines<'a> {
 }
 
 impl<'a> Lines<'a> {
-    pub(super) fn new(settings: &'a Settings, scale: u32, stop: StopToken) -> Self {
+    pub(super) fn new(
+        (settings, commands, log): (&'a Settings, &'a [Vec<String>], Option<Log<'a>>),
+        scale: u32,
+        stop: StopToken,
+    ) -> Self {
         Self {
             settings,
+            commands,
+            log,
             scale,
             began: Instant::now(),
             connecting: None,
@@ -39,6 +51,11 @@ impl<'a> Lines<'a> {
             seconds: 0,
             passed: Passed::default(),
         }
+    }
+
+    /// Writes the rest of the log, if there is one: the run took so long.
+    pub(super) fn end_log(&mut self, took_ns: u64) -> Result<(), LabError> {
+        self.log.iter_mut().try_for_each(|log| log.end(took_ns))
     }
 
     fn time(&self) -> String {
@@ -51,6 +68,18 @@ impl<'a> Lines<'a> {
 }
 
 impl Printer for Lines<'_> {
+    fn lists(&self) -> bool {
+        self.log.is_some()
+    }
+
+    fn opens_in(&mut self, from_now: Duration) {
+        self.log.iter_mut().for_each(|log| log.starts(from_now));
+    }
+
+    fn listed(&mut self, all: &[Listed]) -> Result<(), LabError> {
+        self.log.iter_mut().try_for_each(|log| log.add(all))
+    }
+
     fn starts(&mut self, _out: &mut dyn Streams) -> Result<(), LabError> {
         self.connecting.get_or_insert_with(|| self.began.elapsed());
         Ok(())
@@ -67,6 +96,7 @@ impl Printer for Lines<'_> {
             return Ok(());
         }
         self.seconds += 1;
+        self.log.iter_mut().try_for_each(|log| log.pass(u64::from(self.seconds) * SECOND_NS))?;
         let passed = &mut self.passed;
         passed.seconds += 1;
         passed.transactions += seen.interval.transactions;
@@ -85,6 +115,8 @@ impl Printer for Lines<'_> {
         let summary = Summary {
             settings: self.settings,
             record,
+            commands: self.commands,
+            steps: &ended.details.steps,
             scale: self.scale,
             connecting_ms: self.connecting.unwrap_or_default().as_secs_f64() * 1e3,
         };

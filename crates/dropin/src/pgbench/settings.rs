@@ -9,8 +9,9 @@ use perbuck_core::workload_kind::file_text;
 use perbuck_lab::inputs::read_text;
 use perbuck_lab::trial::DRAIN_NS;
 use perbuck_load::limit::Tolerance;
-use perbuck_workloads::script::{BUILTIN, Builtin};
+use perbuck_workloads::script::{BUILTIN, Builtin, Protocol};
 
+use super::log::LogSettings;
 use crate::flags::Given;
 use crate::go_tpc::words;
 use crate::load::{Load, MOST_WORKERS, SECOND_NS, drawn_seed};
@@ -48,7 +49,7 @@ impl Chosen {
 pub(super) struct Settings {
     pub(super) scripts: Vec<Chosen>,
     pub(super) variables: BTreeMap<String, String>,
-    pub(super) simple: bool,
+    pub(super) protocol: Protocol,
     pub(super) reconnect: bool,
     pub(super) load: Load,
     /// Transactions of each connection; `None` where the time ends the run.
@@ -63,6 +64,10 @@ pub(super) struct Settings {
     pub(super) progress_s: Option<u32>,
     pub(super) timestamps: bool,
     pub(super) failures_detailed: bool,
+    /// Whether the times of commands are told.
+    pub(super) by_command: bool,
+    /// What is written of each transaction, if anything.
+    pub(super) log: Option<LogSettings>,
     /// Whether errors are told by their codes.
     pub(super) errors: bool,
     pub(super) vacuum: Vacuum,
@@ -93,22 +98,15 @@ impl Settings {
             return Err(Refused::usage(message, "leave one of them out"));
         }
         let transactions = if time_s.is_none() { Some(transactions.unwrap_or(TRANSACTIONS)) } else { None };
-        let simple = match given.text("protocol") {
-            "simple" => true,
-            "prepared" => false,
-            "extended" => {
-                let message = "-M extended: perbuck sends a statement as text, or prepares it once for each connection";
-                return Err(Refused::usage(message, "use -M simple or -M prepared"));
-            }
-            _ => return Err(given.invalid("protocol", "use simple or prepared")),
-        };
+        let protocol = Protocol::named(given.text("protocol"));
+        let protocol = protocol.ok_or_else(|| given.invalid("protocol", "use simple, extended or prepared"))?;
         let max_tries = given.count("max-tries", 0, UNLIMITED)?;
         let seed = seed(given)?;
         let jobs = given.count("jobs", 1, MOST_WORKERS)?;
         Ok(Self {
             scripts: scripts(given)?,
             variables: variables(given)?,
-            simple,
+            protocol,
             reconnect: given.switch("connect"),
             load: Load {
                 connections: clients,
@@ -119,7 +117,7 @@ impl Settings {
                 workers: Some(jobs.min(clients)),
                 attempts: if max_tries == 0 { UNLIMITED } else { max_tries },
                 drain_ns: DRAIN_NS,
-                time_statements: false,
+                time_statements: given.switch("report-per-command"),
                 // What ends a client of pgbench ends the run: see `Lines`.
                 tolerance: Tolerance::Every,
                 seed: Seed(seed),
@@ -132,6 +130,8 @@ impl Settings {
             progress_s: optional(given, "progress", 1, 1_000_000)?,
             timestamps: given.switch("progress-timestamp"),
             failures_detailed: given.switch("failures-detailed"),
+            by_command: given.switch("report-per-command"),
+            log: LogSettings::read(given, time_s)?,
             errors: given.switch("verbose-errors"),
             vacuum: match (given.switch("no-vacuum"), given.switch("vacuum-all")) {
                 (true, _) => Vacuum::None,
@@ -143,6 +143,11 @@ impl Settings {
             seed,
             records: words::records(given, super::COMMAND.word),
         })
+    }
+
+    /// Load threads, of which each has a connection.
+    pub(super) fn threads(&self) -> u32 {
+        self.jobs.min(self.load.connections)
     }
 
     /// Whether a script of pgbench's own is among those that are run.
@@ -165,7 +170,7 @@ impl Settings {
         variables.entry("scale".to_owned()).or_insert_with(|| scale.to_string());
         let variables: Vec<String> = variables.iter().map(|(name, value)| format!("{name}={value}")).collect();
         put("variables", Scalar::Text(variables.join(", ")));
-        put("protocol", Scalar::Text(if self.simple { "simple" } else { "prepared" }.to_owned()));
+        put("protocol", Scalar::Text(self.protocol.word().to_owned()));
         put("reconnect", Scalar::Bool(self.reconnect));
         all
     }

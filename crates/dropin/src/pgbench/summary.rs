@@ -6,6 +6,7 @@ use std::fmt::Write;
 use perbuck_core::histogram::Histogram;
 use perbuck_core::run_record::{ErrorRecord, RunRecord, TransactionRecord};
 use perbuck_load::error::ErrorClass;
+use perbuck_load::statement_times::StepTotals;
 
 use super::settings::Settings;
 
@@ -83,6 +84,10 @@ impl Counted {
 pub(super) struct Summary<'a> {
     pub(super) settings: &'a Settings,
     pub(super) record: &'a RunRecord,
+    /// The commands of each script.
+    pub(super) commands: &'a [Vec<String>],
+    /// What was seen of them, one script after the other.
+    pub(super) steps: &'a [StepTotals],
     /// Of the tables, or as asked for.
     pub(super) scale: u32,
     /// Until the first transaction.
@@ -140,6 +145,8 @@ impl Summary<'_> {
         }
         if s.scripts.len() > 1 {
             self.scripts(&counted, seconds, &mut out)?;
+        } else {
+            self.commands_of(0, &mut out);
         }
         Ok(out)
     }
@@ -150,12 +157,12 @@ impl Summary<'_> {
             [script] => script.title(),
             _ => "multiple scripts",
         };
-        let mode = if s.simple { "simple" } else { "prepared" };
         let mut out = format!(
-            "transaction type: {kind}\nscaling factor: {}\nquery mode: {mode}\nnumber of clients: {}\nnumber of threads: {}\n",
+            "transaction type: {kind}\nscaling factor: {}\nquery mode: {}\nnumber of clients: {}\nnumber of threads: {}\n",
             self.scale,
+            s.protocol.word(),
             s.load.connections,
-            s.jobs.min(s.load.connections)
+            s.threads()
         );
         if s.max_tries > 0 {
             let _ = writeln!(out, "maximum number of tries: {}", s.max_tries);
@@ -225,8 +232,29 @@ impl Summary<'_> {
             let spread = Spread::of(&completed(std::iter::once(of))?);
             let _ = writeln!(out, " - latency average = {:.3} ms", spread.mean_ms);
             let _ = writeln!(out, " - latency stddev = {:.3} ms", spread.stddev_ms);
+            self.commands_of(i, out);
         }
         Ok(())
+    }
+
+    /// The commands of a script with their times, if they were taken.
+    fn commands_of(&self, script: usize, out: &mut String) {
+        let s = self.settings;
+        let Some(commands) = self.commands.get(script).filter(|_| s.by_command) else { return };
+        let indent = if s.scripts.len() > 1 { " - " } else { "" };
+        let what = if s.max_tries == 1 { " and failures" } else { ", failures and retries" };
+        let _ = writeln!(out, "{indent}statement latencies in milliseconds{what}:");
+        let before = self.commands.iter().take(script).map(Vec::len).sum();
+        let none = StepTotals::default();
+        let steps = self.steps.iter().skip(before).chain(std::iter::repeat(&none));
+        for (command, step) in commands.iter().zip(steps) {
+            let mean_ms = step.sum_ns as f64 / step.count.max(1) as f64 / MS;
+            let _ = write!(out, "   {mean_ms:11.3}  {:10}", step.failures);
+            if s.max_tries != 1 {
+                let _ = write!(out, "  {:10}", step.retries);
+            }
+            let _ = writeln!(out, "  {command}");
+        }
     }
 }
 

@@ -15,6 +15,7 @@ use crate::collector::Collector;
 use crate::gaps::{Quiet, common_gaps, waited_for};
 use crate::lifecycle::WorkerOutcome;
 use crate::recorder::Recorded;
+use crate::statement_times::StepTotals;
 use crate::totals::{TerminalTotals, Totals};
 use crate::trial::{TrialOutcome, TrialSpec};
 use crate::window::SECOND_NS;
@@ -73,9 +74,11 @@ pub(super) fn finish<W: Workload>(
     let (mut lag, mut send_lag) = (Histogram::new(), Histogram::new());
     let (mut edges, mut network) = (WindowEdges::default(), NetworkRecord::default());
     let workers = outcomes.len() as u32;
-    let (mut terminals, mut statement_latency) = (Vec::new(), BTreeMap::new());
+    let (mut terminals, mut statement_latency, mut steps) = (Vec::new(), BTreeMap::new(), Vec::new());
     for outcome in outcomes {
         terminals.extend(outcome.terminals);
+        steps.resize(steps.len().max(outcome.steps.len()), StepTotals::default());
+        steps.iter_mut().zip(&outcome.steps).for_each(|(all, one)| all.merge(one));
         for (label, times) in outcome.statement_times {
             statement_latency.entry(label).or_insert_with(Histogram::new).merge(&times);
         }
@@ -126,6 +129,7 @@ pub(super) fn finish<W: Workload>(
         health,
         terminals,
         statement_latency,
+        steps,
     }
 }
 

@@ -60,7 +60,8 @@ impl<'a> Relay<'a> {
                     }
                 }
                 Ok(Report::GaveUp) => self.stop.request(),
-                Err(RecvTimeoutError::Timeout) => {}
+                // A coordinator asks for none.
+                Ok(Report::Listed(_)) | Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => break,
             }
             self.check(stop);

@@ -44,6 +44,7 @@ impl TwoSelects {
     fn with(renews_after: Option<u64>, pauses: Pauses) -> Arc<Self> {
         let mut catalogue = Catalogue::default();
         catalogue.add(Verb::Select, "SELECT 1");
+        catalogue.time_steps(2);
         Arc::new(Self { catalogue: Arc::new(catalogue), renews_after, pauses, prepares_ahead: false, counts_failed: false })
     }
 }
@@ -87,8 +88,11 @@ impl Terminal for TwoSelectsTerminal {
 
     async fn transaction<S: Session>(&mut self, c: &mut Connection<S>, operation: &mut Operation) -> Result<Done, DriverError> {
         self.0 ^= operation.rng.next_u64();
-        c.execute(StatementId(0)).await?;
-        c.execute(StatementId(0)).await?;
+        for step in [0, 1] {
+            let began_ns = c.step_begins(step);
+            c.execute(StatementId(0)).await?;
+            c.step_ended(began_ns);
+        }
         let facts = [2, (operation.sequence % 3) as u16, 0, 9];
         Ok(Done { kind: 0, rolled_back: operation.sequence % 4 == 3, facts })
     }
@@ -149,7 +153,7 @@ fn simulate_with<W: Workload>(
     perbuck_event::block_on_simulated(async {
         let (driver, stop) = (Arc::new(driver), StopToken::default());
         let (start, (reports, received)) = (StartSignal::default(), mpsc::channel());
-        let plans = worker_plans(spec, (false, 0), false);
+        let plans = worker_plans(spec, (false, 0), Wanted::default());
         let mut watched = Watched { opened: 0, closed: 0, transactions: 0, errors: 0, see };
         let mut collector = Collector::new(spec, (plans.len() as u32, LEAD), stop.clone(), start.clone(), &mut watched);
         let mut workers = TaskSet::default();
@@ -317,13 +321,13 @@ fn seconds_cut_by_warmup_and_window_say_their_true_length() {
 
 #[test]
 fn terminals_are_dealt_evenly_and_none_is_lost() {
-    let plans = worker_plans(&TrialSpec { workers: Some(3), ..spec(10) }, (false, 0), false);
+    let plans = worker_plans(&TrialSpec { workers: Some(3), ..spec(10) }, (false, 0), Wanted::default());
     let sizes: Vec<u32> = plans.iter().map(|p| p.terminals.count).collect();
     assert_eq!((plans.len(), plans[2].terminals.indexes().last()), (3, Some(9)));
     assert_eq!(plans.iter().flat_map(|p| p.terminals.indexes()).collect::<Vec<_>>(), (0..10).collect::<Vec<_>>());
     assert!(sizes.iter().all(|s| (3..=4).contains(s)));
-    assert_eq!(worker_plans(&spec(5), (true, 0), false).len(), 5);
-    assert_eq!(worker_plans(&spec(1), (false, 0), false).len(), 1);
+    assert_eq!(worker_plans(&spec(5), (true, 0), Wanted::default()).len(), 5);
+    assert_eq!(worker_plans(&spec(1), (false, 0), Wanted::default()).len(), 1);
 }
 
 #[test]

@@ -70,7 +70,7 @@ fn a_warm_terminal_allocates_nothing() {
     let script = "\\set a random_zipfian(1, 1000, 1.2) + permute(3, 10) + case when :scale > 0 then 1 else 2 end\n\\set d sqrt(:a) * 1.5\n\
                   BEGIN;\nSELECT n AS found, t AS word FROM t WHERE id = :a AND d > :d \\gset\n\\if :found = 7\n\
                   UPDATE t SET n = :found, t = :word;\n\\endif\nEND;\nSELECT :a, :none;";
-    for protocol in ["prepared", "simple"] {
+    for protocol in ["prepared", "extended", "simple"] {
         let words = [("file", "a.sql, builtin:tpcb-like@2"), ("file a.sql", script), ("protocol", protocol)];
         let scripts = Scripts::new(&Options::checked(&parameters(&words)).unwrap(), POSTGRES);
         let id = TerminalId { index: 0, of: 1, seed: Seed(1), share: Share::WHOLE };

@@ -55,6 +55,10 @@ pub(super) struct Runnable {
 pub(super) struct Act {
     pub(super) line: usize,
     pub(super) command: usize,
+    /// The number of its command among those of all scripts.
+    pub(super) step: u32,
+    /// Whether a transaction is open after it; `None` where it changes nothing of that.
+    pub(super) opens: Option<bool>,
     pub(super) is: Action,
 }
 
@@ -63,8 +67,8 @@ pub(super) enum Action {
     Begin,
     Commit,
     Rollback,
-    /// A prepared statement.
-    Prepared(StatementId, Box<[Slot]>, Option<Kept>),
+    /// A statement of the catalogue, with variables as parameters.
+    Bound(StatementId, Box<[Slot]>, Option<Kept>),
     /// A statement that is sent as text.
     Text(Box<[Sql]>, Option<Kept>),
     Set(Slot, Expression),
@@ -92,8 +96,13 @@ impl Scripts {
     /// The scripts of `options`.
     pub fn new(options: &Options, dialect: &'static dyn Dialect) -> Self {
         let mut catalogue = Catalogue::default();
-        let mut compiler = Compiler { catalogue: &mut catalogue, options };
+        if options.protocol == Protocol::Extended {
+            catalogue.parse_each_time();
+        }
+        let mut compiler = Compiler { catalogue: &mut catalogue, options, commands: 0 };
         let scripts: Vec<Runnable> = options.scripts.iter().map(|script| compiler.script(script)).collect();
+        let commands = compiler.commands;
+        catalogue.time_steps(commands);
         let mut variables = Variables::new(options.names.len());
         let fixed = [("scale", options.scale.max(1).to_string())];
         let fixed = fixed.iter().map(|(name, value)| (*name, value.as_str()));
@@ -124,16 +133,16 @@ impl Scripts {
 struct Compiler<'a> {
     catalogue: &'a mut Catalogue,
     options: &'a Options,
+    /// Those of the scripts before.
+    commands: u32,
 }
 
 impl Compiler<'_> {
     fn script(&mut self, script: &Script) -> Runnable {
-        Runnable {
-            name: script.name.clone(),
-            weight: u64::from(script.weight),
-            steps: script.program.steps.iter().map(|step| self.step(step)).collect(),
-            restores: script.program.sets_within_transactions(),
-        }
+        let steps = script.program.steps.iter().map(|step| self.step(step)).collect();
+        self.commands += script.program.commands.len() as u32;
+        let restores = script.program.sets_within_transactions();
+        Runnable { name: script.name.clone(), weight: u64::from(script.weight), steps, restores }
     }
 
     fn step(&mut self, placed: &Placed) -> Act {
@@ -144,7 +153,17 @@ impl Compiler<'_> {
             Step::Go(to) => Action::Go(*to),
             Step::Sleep(length, unit_ns) => Action::Sleep(*length, *unit_ns),
         };
-        Act { line: placed.line, command: placed.command, is }
+        let control = match &placed.step {
+            Step::Sql(statements, _) => statements.first().map_or(Control::None, |sql| sql.control),
+            _ => Control::None,
+        };
+        let opens = match control {
+            Control::None => None,
+            Control::Begin | Control::Opens => Some(true),
+            Control::Commit | Control::Rollback | Control::Ends => Some(false),
+        };
+        let step = self.commands + placed.command.saturating_sub(1) as u32;
+        Act { line: placed.line, command: placed.command, step, opens, is }
     }
 
     fn sql(&mut self, statements: &[Sql], store: &Store) -> Action {
@@ -155,10 +174,14 @@ impl Compiler<'_> {
             Control::Rollback => return Action::Rollback,
             Control::None | Control::Opens | Control::Ends => {}
         }
-        let prepares = self.options.protocol == Protocol::Prepared && control == Control::None;
+        let binds = match self.options.protocol {
+            Protocol::Simple => false,
+            Protocol::Extended => true,
+            Protocol::Prepared => control == Control::None,
+        };
         let keeps = *store != Store::Nowhere;
         let ids: Vec<StatementId> =
-            if prepares || keeps { statements.iter().map(|sql| self.register(sql, keeps)).collect() } else { Vec::new() };
+            if binds || keeps { statements.iter().map(|sql| self.register(sql, keeps)).collect() } else { Vec::new() };
         let kept = |one: bool, prefix: &String| Kept {
             one,
             prefix: prefix.clone(),
@@ -171,7 +194,7 @@ impl Compiler<'_> {
             Store::LastRow(prefix) => Some(kept(false, prefix)),
         };
         match (ids.as_slice(), statements) {
-            ([id], [sql]) if prepares => Action::Prepared(*id, sql.parameters().collect(), kept),
+            ([id], [sql]) if binds => Action::Bound(*id, sql.parameters().collect(), kept),
             _ => Action::Text(statements.into(), kept),
         }
     }

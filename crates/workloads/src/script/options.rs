@@ -34,11 +34,31 @@ pub enum Protocol {
     /// Prepared once for each connection, with variables as parameters.
     #[default]
     Prepared,
+    /// Parsed, bound and executed each time, with variables as parameters.
+    Extended,
     /// As text, with the values of variables in it.
     Simple,
 }
 
-const PROTOCOLS: [(&str, Protocol); 2] = [("prepared", Protocol::Prepared), ("simple", Protocol::Simple)];
+const PROTOCOLS: [(&str, Protocol); 3] =
+    [("prepared", Protocol::Prepared), ("extended", Protocol::Extended), ("simple", Protocol::Simple)];
+
+impl Protocol {
+    /// The protocol of this name, if there is one.
+    pub fn named(word: &str) -> Option<Self> {
+        PROTOCOLS.iter().find(|(name, _)| *name == word).map(|(_, protocol)| *protocol)
+    }
+
+    /// Its name in a study.
+    pub fn word(self) -> &'static str {
+        PROTOCOLS.iter().find(|(_, protocol)| *protocol == self).map_or("", |(word, _)| word)
+    }
+
+    /// Whether variables are parameters of their statement.
+    pub(super) fn binds(self) -> bool {
+        self != Self::Simple
+    }
+}
 
 /// A script with its share of the transactions.
 #[derive(Debug, Clone)]
@@ -78,6 +98,11 @@ pub struct Options {
 }
 
 impl Options {
+    /// The commands of each script, as pgbench shows them. In this order they are the steps whose times a trial takes.
+    pub fn commands(&self) -> Vec<Vec<String>> {
+        self.scripts.iter().map(|script| script.program.commands.clone()).collect()
+    }
+
     /// Whether any statement may write.
     pub fn writes(&self) -> bool {
         self.statement_verbs().any(may_write)
@@ -193,8 +218,7 @@ impl Benchmark for Options {
         }
         let variables: Vec<String> = self.variables.iter().map(|(name, value)| format!("{name}={value}")).collect();
         put(&mut all, "variables", &variables.join(", "));
-        let word = PROTOCOLS.iter().find(|(_, protocol)| *protocol == self.protocol).map_or("", |(word, _)| word);
-        put(&mut all, "protocol", &word);
+        put(&mut all, "protocol", &self.protocol.word());
         put(&mut all, "reconnect", &self.reconnect);
         all
     }
@@ -209,7 +233,12 @@ impl Benchmark for Options {
     }
 
     fn refusal(&self, dialect: &dyn Dialect) -> Option<(String, String)> {
-        speaks_sql(dialect)
+        let lacks = |dialect: &dyn Dialect| {
+            let why = format!("{} has no message that sends a statement with its parameters for one execution", dialect.name());
+            (why, "write `protocol = \"prepared\"` or `\"simple\"` (-M)".to_owned())
+        };
+        let extended = self.protocol == Protocol::Extended && !dialect.parses_each_time();
+        speaks_sql(dialect).or_else(|| extended.then(|| lacks(dialect)))
     }
 
     fn size(&self) -> DataSize {
@@ -249,7 +278,7 @@ fn script(reader: &mut Reader<'_>, file: NamedFile, names: &mut Names, protocol:
     };
     let same = before.iter().filter(|script| script.name.split(" #").next() == Some(&file.name)).count();
     let name = if same == 0 { file.name } else { format!("{} #{}", file.name, same + 1) };
-    match Program::read(&text, names, protocol == Protocol::Prepared) {
+    match Program::read(&text, names, protocol.binds()) {
         Ok(program) if program.statements().count() > LONGEST || names.len() > MOST_SCRIPTS * LONGEST => {
             let message = format!("{name} has more than {LONGEST} statements, or too many variables");
             reader.problem("file", message, "make several files of it");
@@ -269,14 +298,14 @@ fn hash(text: &str) -> String {
     plan::fingerprint(text).chars().take(16).collect()
 }
 
-/// Variables within quotes of statements that are prepared, where a parameter cannot stand.
+/// Variables within quotes, where a parameter cannot stand.
 fn quoted_variables(
     reader: &mut Reader<'_>,
     scripts: &[Script],
     names: &Names,
     (protocol, variables): (Protocol, &BTreeMap<String, String>),
 ) {
-    if protocol != Protocol::Prepared {
+    if !protocol.binds() {
         return;
     }
     let sets = |slot: Slot| {

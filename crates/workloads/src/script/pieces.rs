@@ -7,6 +7,8 @@ use super::variables::name_length;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Located<T> {
     pub(super) line: usize,
+    /// What pgbench shows of it: the first line of a statement, or all of a meta command.
+    pub(super) shown: String,
     pub(super) is: T,
 }
 
@@ -172,7 +174,8 @@ impl<'a> Cutter<'a> {
             }
         }
         let is = Item::Meta(word, line.trim().to_owned());
-        self.items.push(Located { line: self.line(start), is });
+        let shown = self.text[start..self.at].trim_end().to_owned();
+        self.items.push(Located { line: self.line(start), shown, is });
     }
 
     fn line(&self, at: usize) -> usize {
@@ -186,8 +189,16 @@ impl<'a> Cutter<'a> {
         statements.iter_mut().for_each(trim_end);
         statements.retain(|pieces| pieces.iter().any(|piece| !matches!(piece, Piece::Text(_, Quoting::Comment))));
         if let (Some(start), false) = (self.started.take(), statements.is_empty()) {
-            self.items.push(Located { line: self.line(start), is: Item::Sql(statements) });
+            let shown = self.first_line(start);
+            self.items.push(Located { line: self.line(start), shown, is: Item::Sql(statements) });
         }
+    }
+
+    /// The first line of the statement that starts there, 127 bytes at most. What a backslash had kept from psql stands without it.
+    fn first_line(&self, start: usize) -> String {
+        let text = &self.text[start..self.at];
+        let line = text.split(['\n', '\r']).next().unwrap_or_default().replace("\\;", ";").replace("\\:", ":");
+        line[..line.floor_char_boundary(127)].to_owned()
     }
 }
 

@@ -49,6 +49,33 @@ fn statements_are_joined_and_end_before_a_meta_command() {
     assert_eq!(shown(" ; ;-- nothing\n /* */ ;"), Vec::<String>::new());
 }
 
+/// As `pgbench -r` of version 15 shows them.
+#[test]
+fn commands_are_shown_as_by_pgbench() {
+    let shown = |text: &str| items(text).into_iter().map(|item| item.shown).collect::<Vec<_>>();
+    let script = "-- a comment\n\\set a 1 +  \\\n   2  \n\\if :a > 0\nSELECT 1,\n  2;\n\\endif\n  /* hi */ SELECT :a AS x \\gset p_\n\
+                  SELECT 5 \\; SELECT 6;\nselect 7 /* c */ , 8 -- trailing\n;\nSELECT 9 ; SELECT 10";
+    assert_eq!(
+        shown(script),
+        [
+            "\\set a 1 +  \\\n   2",
+            "\\if :a > 0",
+            "SELECT 1,",
+            "\\endif",
+            "/* hi */ SELECT :a AS x ",
+            "\\gset p_",
+            "SELECT 5 ; SELECT 6;",
+            "select 7 /* c */ , 8 -- trailing",
+            "SELECT 9 ;",
+            "SELECT 10",
+        ]
+    );
+    // 127 bytes at most, and no half of a character.
+    for (letters, bytes) in [(117, 127), (118, 126)] {
+        assert_eq!(shown(&format!("SELECT '{}é';", "a".repeat(letters)))[0].len(), bytes);
+    }
+}
+
 #[test]
 fn variables_are_told_from_casts_and_times() {
     assert_eq!(

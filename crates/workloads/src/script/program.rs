@@ -61,6 +61,8 @@ pub(super) struct Placed {
 #[derive(Debug, Clone)]
 pub(super) struct Program {
     pub(super) steps: Vec<Placed>,
+    /// Its commands, as pgbench shows them.
+    pub(super) commands: Vec<String>,
 }
 
 const META: [&str; 13] = [
@@ -81,14 +83,14 @@ const META: [&str; 13] = [
 
 impl Program {
     /// Reads a script, or finds everything that is wrong with it.
-    pub(super) fn read(text: &str, names: &mut Names, prepared: bool) -> Result<Self, Vec<Fault>> {
+    pub(super) fn read(text: &str, names: &mut Names, binds: bool) -> Result<Self, Vec<Fault>> {
         let mut reader = Reader {
             names,
-            prepared,
+            binds,
             steps: Vec::new(),
             open: Vec::new(),
             faults: Vec::new(),
-            commands: 0,
+            commands: Vec::new(),
             line: 1,
             last_sql: None,
         };
@@ -97,10 +99,11 @@ impl Program {
             let line = open.line;
             reader.fault_at(line, "\\if without matching \\endif", "add \\endif");
         }
-        if reader.commands == 0 && reader.faults.is_empty() {
+        if reader.commands.is_empty() && reader.faults.is_empty() {
             reader.fault_at(1, "empty command list for script", "write a statement, which ends with `;`");
         }
-        if reader.faults.is_empty() { Ok(Self { steps: reader.steps }) } else { Err(reader.faults) }
+        let Reader { steps, commands, faults, .. } = reader;
+        if faults.is_empty() { Ok(Self { steps, commands }) } else { Err(faults) }
     }
 
     /// All its statements.
@@ -132,11 +135,12 @@ struct Open {
 
 struct Reader<'n> {
     names: &'n mut Names,
-    prepared: bool,
+    /// Whether variables are parameters.
+    binds: bool,
     steps: Vec<Placed>,
     open: Vec<Open>,
     faults: Vec<Fault>,
-    commands: usize,
+    commands: Vec<String>,
     line: usize,
     /// The step of the statement before, which a result may be taken of.
     last_sql: Option<usize>,
@@ -152,7 +156,7 @@ impl Reader<'_> {
     }
 
     fn push(&mut self, step: Step) -> usize {
-        self.steps.push(Placed { line: self.line, command: self.commands, step });
+        self.steps.push(Placed { line: self.line, command: self.commands.len(), step });
         self.steps.len() - 1
     }
 
@@ -160,13 +164,15 @@ impl Reader<'_> {
         self.line = item.line;
         match item.is {
             Item::Sql(statements) => {
-                self.commands += 1;
+                self.commands.push(item.shown);
                 let step = self.sql(&statements);
                 self.last_sql = Some(self.push(step));
             }
             Item::Meta(word, rest) => {
                 let stores = word.eq_ignore_ascii_case("gset") || word.eq_ignore_ascii_case("aset");
-                self.commands += usize::from(!stores);
+                if !stores {
+                    self.commands.push(item.shown);
+                }
                 self.meta(word, &rest);
                 self.last_sql = None;
             }
@@ -174,12 +180,12 @@ impl Reader<'_> {
     }
 
     fn sql(&mut self, statements: &[Vec<Piece>]) -> Step {
-        if self.prepared && statements.iter().any(|pieces| Sql::has_question_mark(pieces)) {
+        if self.binds && statements.iter().any(|pieces| Sql::has_question_mark(pieces)) {
             let help = "call the operator's function, or use the protocol `simple`";
-            self.fault("a `?` in a prepared statement would be a parameter", help);
+            self.fault("a `?` in a statement with parameters would be one", help);
         }
-        if self.prepared && statements.len() > 1 {
-            self.fault("statements that `\\;` joins cannot be prepared", "end each with `;`, or use the protocol `simple`");
+        if self.binds && statements.len() > 1 {
+            self.fault("statements that `\\;` joins cannot have parameters", "end each with `;`, or use the protocol `simple`");
         }
         let all: Vec<Sql> = statements.iter().map(|pieces| Sql::new(pieces, self.names)).collect();
         if let Some(message) = all.iter().find_map(Sql::too_many_parameters) {

@@ -45,8 +45,8 @@ fn faults_are_told_with_their_lines() {
         ("\\if 1\nSELECT 1;", "1: \\if without matching \\endif"),
         ("SELECT 1;\n\\endif", "2: \\endif without matching \\if"),
         ("\\if 1\n\\else\n\\else\n\\endif", "3: \\else after \\else"),
-        ("SELECT a ? b;", "1: a `?` in a prepared statement would be a parameter"),
-        ("SELECT 1 \\; SELECT 2;", "1: statements that `\\;` joins cannot be prepared"),
+        ("SELECT a ? b;", "1: a `?` in a statement with parameters would be one"),
+        ("SELECT 1 \\; SELECT 2;", "1: statements that `\\;` joins cannot have parameters"),
     ] {
         assert_eq!(faults(text, true)[..], [expected.to_owned()], "{text}");
     }

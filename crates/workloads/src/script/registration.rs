@@ -50,7 +50,7 @@ pub static OPTIONS: [Parameter; 8] = [
         ParameterKind::Text,
         "prepared",
         Decides::Run,
-        "\"prepared\", or \"simple\" for statements as text",
+        "\"prepared\"; \"extended\" to parse each time; \"simple\" for statements as text",
     ),
 ];
 

@@ -15,7 +15,7 @@ use perbuck_load::workload::{Done, Operation, Terminal};
 use super::compile::{Act, Action, Kept, Runnable, Shared};
 use super::expression::{Context, Expression};
 use super::program::Length;
-use super::sql::{Control, Sql};
+use super::sql::Sql;
 use super::value::Value;
 use super::variables::{Given, Slot, Variables, is_name};
 use crate::Result;
@@ -105,7 +105,7 @@ impl Terminal for ScriptTerminal {
         }
         for script in &shared.scripts {
             for act in &script.steps {
-                let Action::Prepared(id, ..) = &act.is else { continue };
+                let Action::Bound(id, ..) = &act.is else { continue };
                 if let Err(error) = connection.columns(*id).await {
                     let message = format!("{}:{}: {}", script.name, act.line, error.message);
                     return Err(DriverError::new(error.class, error.code, message).because(error.cause));
@@ -131,28 +131,13 @@ impl Terminal for ScriptTerminal {
                 state.mark(at, (operation, next));
             }
             next += 1;
+            let began_ns = connection.step_begins(act.step);
             match &act.is {
-                Action::Begin => {
-                    connection.begin(shared.access).await?;
-                    open = true;
-                }
-                Action::Commit => {
-                    connection.commit().await?;
-                    open = false;
-                }
-                Action::Rollback => {
-                    connection.rollback().await?;
-                    open = false;
-                }
-                Action::Prepared(id, slots, kept) => state.prepared(connection, at, (*id, slots), kept.as_ref()).await?,
-                Action::Text(statements, kept) => {
-                    state.sent(connection, at, statements, kept.as_ref()).await?;
-                    match statements.first().map(|sql| sql.control) {
-                        Some(Control::Opens) => open = true,
-                        Some(Control::Ends) => open = false,
-                        _ => {}
-                    }
-                }
+                Action::Begin => connection.begin(shared.access).await?,
+                Action::Commit => connection.commit().await?,
+                Action::Rollback => connection.rollback().await?,
+                Action::Bound(id, slots, kept) => state.bound(connection, at, (*id, slots), kept.as_ref()).await?,
+                Action::Text(statements, kept) => state.sent(connection, at, statements, kept.as_ref()).await?,
                 Action::Set(slot, value) => {
                     let value = state.value(at, value, &mut operation.rng)?;
                     state.variables.set(*slot, value);
@@ -165,6 +150,8 @@ impl Terminal for ScriptTerminal {
                 Action::Go(to) => next = *to,
                 Action::Sleep(length, unit_ns) => connection.pause(state.length(at, *length, *unit_ns)?).await,
             }
+            connection.step_ended(began_ns);
+            open = act.opens.unwrap_or(open);
         }
         if open {
             let message = format!("{}: end of script reached without completing the last transaction", script.name);
@@ -195,14 +182,11 @@ impl State {
     /// Notes that another attempt may start here, where no transaction is open.
     #[inline]
     fn mark(&mut self, at: At<'_>, (operation, step): (&Operation, usize)) {
-        let begins = match &at.act.is {
-            Action::Begin => true,
-            Action::Text(statements, _) => statements.first().is_some_and(|sql| sql.control == Control::Opens),
-            Action::Prepared(..) => false,
-            _ => return,
-        };
+        if !matches!(at.act.is, Action::Begin | Action::Bound(..) | Action::Text(..)) {
+            return;
+        }
         // A single statement fails before it has changed a variable.
-        let restores = begins && at.script.restores;
+        let restores = at.act.opens == Some(true) && at.script.restores;
         if restores {
             self.saved.clone_from(&self.variables);
         }
@@ -229,7 +213,7 @@ impl State {
         Ok(Duration::from_nanos(u64::try_from(count).unwrap_or(0).saturating_mul(unit_ns)))
     }
 
-    async fn prepared<S: Session>(
+    async fn bound<S: Session>(
         &mut self,
         connection: &mut Connection<S>,
         at: At<'_>,

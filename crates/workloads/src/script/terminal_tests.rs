@@ -160,6 +160,22 @@ fn the_scripts_of_pgbench_keep_the_sums_of_its_tables() {
 }
 
 #[test]
+fn statements_that_are_parsed_each_time_need_a_database_that_can() {
+    let with = |protocol: &str, script: &str| read(&[("file", "a.sql"), ("file a.sql", script), ("protocol", protocol)]).unwrap();
+    let options = with("extended", "BEGIN ISOLATION LEVEL SERIALIZABLE;\nSELECT 1;\nEND;");
+    assert!(options.refusal(POSTGRES).is_none() && with("prepared", "SELECT 1;").refusal(MYSQL).is_none());
+    let (why, help) = options.refusal(SQLITE).unwrap();
+    assert!(why.starts_with("SQLite has no message that") && help.contains("`protocol = \"prepared\"`"), "{why}: {help}");
+    let of = |protocol: &str| {
+        let scripts = Scripts::new(&with(protocol, "BEGIN ISOLATION LEVEL SERIALIZABLE;\nSELECT 1;\nEND;"), POSTGRES);
+        let catalogue = scripts.catalogue();
+        (catalogue.parsed_each_time(), catalogue.statements().len(), scripts.prepares_ahead())
+    };
+    // A BEGIN with words of its own is a text where statements are prepared.
+    assert_eq!([of("extended"), of("prepared"), of("simple")], [(true, 2, false), (false, 1, true), (false, 0, false)]);
+}
+
+#[test]
 fn joined_statements_are_one_text_where_the_database_takes_them() {
     let options = read(&[("file", "a.sql"), ("file a.sql", "SELECT 1 \\; SELECT 2;"), ("protocol", "simple")]).unwrap();
     let is_one = |dialect| Scripts::new(&options, dialect).shared.joins;

@@ -21,12 +21,20 @@ pub(crate) enum Asked<'a> {
     Copy,
     /// A prepared statement with these columns, or one that returns no rows.
     Prepared(Option<&'a [Type]>),
+    /// An unnamed statement: the answer describes its columns, values come as text.
+    Unnamed,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Next {
     /// The start.
     Head,
+    /// An unnamed statement is parsed: it is bound next.
+    Bound,
+    /// An unnamed statement is bound: what it returns is described next.
+    Described,
+    /// The end of a statement that returns no rows.
+    End,
     /// Rows, or the end of a statement.
     Rows,
     /// The end of a statement has come: another one's beginning may follow.
@@ -48,7 +56,7 @@ pub(crate) struct ResultReader {
     error: Option<DriverError>,
     /// Memory that the kept rows take, about.
     kept: usize,
-    /// Columns of a text's rows.
+    /// Columns of rows that their answer describes.
     columns: Columns,
 }
 
@@ -100,14 +108,21 @@ impl ResultReader {
                 }
                 match columns {
                     None => scan_end(bytes, at)?,
-                    Some(columns) => {
-                        let Some((count, status)) = scan_rows(bytes, at, columns, rows) else {
-                            rows.start(rows.keeps());
-                            return None;
-                        };
-                        rows.count_to(count);
-                        (Effect::ResultSet, status)
+                    Some(columns) => scan_rows(bytes, at, (columns, true), rows)?,
+                }
+            }
+            Asked::Unnamed => {
+                let at = scan_unnamed(bytes)?;
+                let (kind, body, at) = message_at(bytes, at)?;
+                match kind {
+                    kind::NO_DATA => scan_end(bytes, at)?,
+                    kind::ROW_DESCRIPTION => {
+                        if rows.keeps() {
+                            self.columns_are(body).ok()?;
+                        }
+                        scan_rows(bytes, at, (&self.columns, false), rows)?
                     }
+                    _ => return None,
                 }
             }
             // BEGIN and COMMIT.
@@ -147,11 +162,27 @@ impl ResultReader {
         Ok(None)
     }
 
+    /// Keeps the types of columns.
+    #[inline]
+    fn columns_are(&mut self, description: &[u8]) -> Result<(), Malformed> {
+        let types = column_types(description)?;
+        self.columns.clear();
+        self.columns.extend(types.iter().map(|oid| Type::of(*oid)));
+        Ok(())
+    }
+
     /// A message of a statement that has not failed.
     fn part(&mut self, wire: &mut Wire, message: &Message, asked: Asked<'_>, rows: &mut Rows) -> Result<(), DriverError> {
-        let is_text = !matches!(asked, Asked::Prepared(_));
+        let is_text = matches!(asked, Asked::Text | Asked::Copy);
         match (message.kind, self.next) {
-            (kind::BIND_COMPLETE, Next::Head) if !is_text => self.next = Next::Rows,
+            (kind::BIND_COMPLETE, Next::Head) if matches!(asked, Asked::Prepared(_)) => self.next = Next::Rows,
+            (kind::PARSE_COMPLETE, Next::Head) if asked == Asked::Unnamed => self.next = Next::Bound,
+            (kind::BIND_COMPLETE, Next::Bound) => self.next = Next::Described,
+            (kind::NO_DATA, Next::Described) => self.next = Next::End,
+            (kind::ROW_DESCRIPTION, Next::Described) => {
+                self.columns_are(wire.body(message)).map_err(|why| wire.malformed(why))?;
+                self.next = Next::Rows;
+            }
             (kind::COPY_IN, Next::Head) if asked == Asked::Copy => self.next = Next::Rows,
             (kind::COPY_IN | kind::COPY_OUT | kind::COPY_BOTH, _) => {
                 return Err(wire.malformed(Malformed("it started to copy data without a COPY statement")));
@@ -160,9 +191,7 @@ impl ResultReader {
                 if self.wanted() {
                     rows.start(rows.keeps());
                 }
-                let types = column_types(wire.body(message)).map_err(|why| wire.malformed(why))?;
-                self.columns.clear();
-                self.columns.extend(types.iter().map(|oid| Type::of(*oid)));
+                self.columns_are(wire.body(message)).map_err(|why| wire.malformed(why))?;
                 self.effect = self.effect.filter(|e| *e == Effect::ResultSet);
                 self.next = Next::Rows;
             }
@@ -171,8 +200,9 @@ impl ResultReader {
                 let count = rows_of(wire.body(message)).map_err(|why| wire.malformed(why))?;
                 self.ended(asked, next, count).map_err(|why| wire.malformed(why))?;
             }
-            (kind::EMPTY_QUERY, Next::Head | Next::Rows) => {
-                self.ended(asked, Next::Head, 0).map_err(|why| wire.malformed(why))?;
+            (kind::EMPTY_QUERY, next @ (Next::Head | Next::Rows | Next::End)) => {
+                let next = if next == Next::Rows { Next::Head } else { next };
+                self.ended(asked, next, 0).map_err(|why| wire.malformed(why))?;
             }
             _ => return Err(wire.malformed(Malformed("a message is out of order"))),
         }
@@ -181,10 +211,10 @@ impl ResultReader {
 
     fn ended(&mut self, asked: Asked<'_>, next: Next, count: u64) -> Result<(), Malformed> {
         let effect = match (asked, next) {
-            (Asked::Prepared(Some(_)), Next::Rows) | (Asked::Text, Next::Rows) => Effect::ResultSet,
-            (Asked::Prepared(None) | Asked::Copy, Next::Rows) | (Asked::Text, Next::Head | Next::Further) => {
-                Effect::Affected(count)
-            }
+            (Asked::Prepared(Some(_)) | Asked::Unnamed | Asked::Text, Next::Rows) => Effect::ResultSet,
+            (Asked::Prepared(None) | Asked::Copy, Next::Rows)
+            | (Asked::Text, Next::Head | Next::Further)
+            | (Asked::Unnamed, Next::End) => Effect::Affected(count),
             _ => return Err(Malformed("a statement ended before it started")),
         };
         // Of several the first with rows counts.
@@ -201,7 +231,7 @@ impl ResultReader {
 
     fn row(&mut self, wire: &mut Wire, message: &Message, asked: Asked<'_>, rows: &mut Rows) -> Result<(), DriverError> {
         let (columns, binary) = match asked {
-            Asked::Text => (&self.columns[..], false),
+            Asked::Text | Asked::Unnamed => (&self.columns[..], false),
             Asked::Prepared(Some(columns)) => (columns, true),
             _ => return Err(wire.malformed(Malformed("a row comes from a statement that returns none"))),
         };
@@ -232,16 +262,35 @@ fn scan_end(bytes: &[u8], at: usize) -> Option<(Effect, u8)> {
     Some((Effect::Affected(rows), scan_ready(bytes, at)?))
 }
 
+/// Where what follows the start of an unnamed statement lies: it is parsed and bound.
+#[inline]
+fn scan_unnamed(bytes: &[u8]) -> Option<usize> {
+    let (parsed, _, at) = message_at(bytes, 0)?;
+    let (bound, _, at) = message_at(bytes, at)?;
+    (parsed == kind::PARSE_COMPLETE && bound == kind::BIND_COMPLETE).then_some(at)
+}
+
 #[inline]
 fn scan_ready(bytes: &[u8], at: usize) -> Option<u8> {
     let (kind, body, at) = message_at(bytes, at)?;
     (kind == kind::READY && at == bytes.len()).then(|| ready_status(body).ok()).flatten()
 }
 
-/// Rows to their end, that the server is ready, and nothing after it: how many, and the state of the transaction. The
-/// values are kept where they are wanted.
+/// Rows to their end, that the server is ready, and nothing after it. The values are kept where they are wanted. Where it is anything
+/// else, no row is kept.
 #[inline]
-fn scan_rows(bytes: &[u8], mut at: usize, columns: &[Type], rows: &mut Rows) -> Option<(u64, u8)> {
+fn scan_rows(bytes: &[u8], at: usize, columns: (&[Type], bool), rows: &mut Rows) -> Option<(Effect, u8)> {
+    let Some((count, status)) = scan_each_row(bytes, at, columns, rows) else {
+        rows.start(rows.keeps());
+        return None;
+    };
+    rows.count_to(count);
+    Some((Effect::ResultSet, status))
+}
+
+/// How many rows there are, and the state of the transaction; columns are in binary form or text.
+#[inline]
+fn scan_each_row(bytes: &[u8], mut at: usize, (columns, binary): (&[Type], bool), rows: &mut Rows) -> Option<(u64, u8)> {
     let mut count = 0;
     loop {
         let (kind, body, next) = message_at(bytes, at)?;
@@ -255,7 +304,7 @@ fn scan_rows(bytes: &[u8], mut at: usize, columns: &[Type], rows: &mut Rows) -> 
             _ => return None,
         }
         if rows.keeps() {
-            keep_row(body, columns, true, rows).ok()?;
+            keep_row(body, columns, binary, rows).ok()?;
         }
     }
 }

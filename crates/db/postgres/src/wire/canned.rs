@@ -11,9 +11,9 @@ use perbuck_net::sent::Sent;
 /// A session with such a server; within an event loop.
 pub(crate) fn session(answers: Answers) -> PostgresSession {
     let read = |message: &[u8]| match message.first() {
-        // Close, with which a Parse begins, and Bind.
+        // Close, with which a Parse that names its statement begins, and Bind, or the Parse of an unnamed one.
         Some(b'C') => Asked::Prepare,
-        Some(b'B') => Asked::Execute,
+        Some(b'B' | b'P') => Asked::Execute,
         _ => Asked::Text,
     };
     let wire = Wire { link: Link::canned(Canned::new(answers, read), PROTOCOL) };

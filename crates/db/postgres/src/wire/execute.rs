@@ -1,4 +1,4 @@
-//! Bind, Execute and Sync: what a load generator sends all day, in one write.
+//! Bind, Execute and Sync, after Parse where nothing stays prepared: what a load generator sends all day, in one write.
 
 use perbuck_load::values::{Params, Value, write_decimal};
 use smallvec::SmallVec;
@@ -129,7 +129,13 @@ pub(crate) fn put_execute(out: &mut Vec<u8>, prepared: &Prepared, params: &Param
                 out.extend_from_slice(&(text.len() as u32).to_be_bytes());
                 out.extend_from_slice(text);
             }
-            _ => put_as_text(out, at + prepared.formats_at + 2 * i + 1, value),
+            _ => {
+                // The server reads it as whatever the parameter is, and says whether it fits.
+                if let Some(format) = out.get_mut(at + prepared.formats_at + 2 * i + 1) {
+                    *format = 0;
+                }
+                put_as_text(out, value);
+            }
         }
     }
     out.extend_from_slice(&prepared.formats);
@@ -137,13 +143,35 @@ pub(crate) fn put_execute(out: &mut Vec<u8>, prepared: &Prepared, params: &Param
     out.extend_from_slice(EXECUTE_SYNC);
 }
 
-/// Appends a value as text, which the server reads as whatever the parameter is, and says whether it fits. The form is
-/// noted at `format_at`.
+/// Appends Parse, Bind, Describe, Execute and Sync of the unnamed statement: the bytes of libpq's `PQsendQueryParams`. All values are text.
 #[inline]
-fn put_as_text(out: &mut Vec<u8>, format_at: usize, value: Value<'_>) {
-    if let Some(format) = out.get_mut(format_at) {
-        *format = 0;
+pub(crate) fn put_unnamed(out: &mut Vec<u8>, sql: &[u8], params: &Params) {
+    put_message(out, b'P', |out| {
+        out.push(0);
+        put_text(out, sql);
+        // The server finds out the types of the parameters.
+        out.extend_from_slice(&[0, 0]);
+    });
+    let at = out.len();
+    // The unnamed portal of the unnamed statement; without forms every value is text.
+    out.extend_from_slice(b"B\0\0\0\0\0\0\0\0");
+    out.extend_from_slice(&(params.len() as u16).to_be_bytes());
+    for value in params.iter() {
+        match value {
+            Value::Null => out.extend_from_slice(&u32::MAX.to_be_bytes()),
+            value => put_as_text(out, value),
+        }
     }
+    // One form for all columns: text.
+    out.extend_from_slice(&[0, 1, 0, 0]);
+    set_length(out, at + 1);
+    out.extend_from_slice(b"D\0\0\0\x06P\0");
+    out.extend_from_slice(EXECUTE_SYNC);
+}
+
+/// Appends a value as text, with its length.
+#[inline]
+fn put_as_text(out: &mut Vec<u8>, value: Value<'_>) {
     let at = out.len();
     out.extend_from_slice(&[0; 4]);
     match value {
@@ -218,6 +246,17 @@ mod tests {
         assert_eq!(tail(&[INT4, INT4]), [0, 1, 0, 1]);
         assert_eq!(tail(&[INT4, CHAR]), [0, 2, 0, 1, 0, 0]);
         assert_eq!(tail(&[]), [0, 0]);
+    }
+
+    #[test]
+    fn an_unnamed_statement_is_these_bytes() {
+        let mut params = Params::default();
+        params.int(-12).null().text(b"x");
+        let mut out = Vec::new();
+        put_unnamed(&mut out, b"SELECT $1, $2, $3", &params);
+        let parse = b"P\0\0\0\x19\0SELECT $1, $2, $3\0\0\0";
+        let bind = b"B\0\0\0\x1e\0\0\0\0\0\x03\0\0\0\x03-12\xff\xff\xff\xff\0\0\0\x01x\0\x01\0\0";
+        assert_eq!(out, [&parse[..], bind, b"D\0\0\0\x06P\0", EXECUTE_SYNC].concat());
     }
 
     #[test]

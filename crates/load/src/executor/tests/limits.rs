@@ -1,6 +1,9 @@
 //! Ends of a run before its time, statements timed, connections renewed.
 
 use super::*;
+use crate::listed::Listed;
+use crate::recorder::Outcome;
+use crate::statement_times::StepTotals;
 
 #[test]
 fn a_run_of_so_many_transactions_ends_with_the_last_of_them() {
@@ -78,6 +81,22 @@ fn statements_are_timed_where_the_trial_asks_for_it() {
     let outcome = simulate(&TrialSpec { time_statements: true, ..spec(3) }, failing(2, ErrorClass::Failed, 1062)).unwrap();
     let (select, sent) = (&outcome.statement_latency["select"], outcome.measured.statements.total());
     assert!(select.count > 10_000 && sent.abs_diff(2 * select.count) <= 6, "{} of {sent}", select.count);
+}
+
+#[test]
+fn steps_are_timed_where_the_trial_asks_for_it() {
+    assert!(simulate(&spec(3), SimDriver::default()).unwrap().steps.is_empty());
+    let timed = |driver| simulate(&TrialSpec { time_statements: true, ..spec(3) }, driver).unwrap().steps;
+    for step in timed(SimDriver::default()) {
+        assert!(step.count.abs_diff(15_000) <= 6 && step.sum_ns == step.count * 1_000_000, "{step:?}");
+        assert_eq!((step.failures, step.retries), (0, 0));
+    }
+    // The second step of each attempt fails: of three attempts, the last one is given up.
+    let steps = timed(failing(2, ErrorClass::Retry, 1213));
+    assert_eq!((steps[0].failures, steps[0].retries, steps[1].count), (0, 0, 0));
+    assert!(steps[1].failures > 4_000 && steps[1].retries.abs_diff(2 * steps[1].failures) <= 6, "{steps:?}");
+    // What cannot be tried again is no failure of its step.
+    assert_eq!(timed(failing(2, ErrorClass::Failed, 1062))[1], StepTotals::default());
 }
 
 #[test]
@@ -196,6 +215,37 @@ fn a_stuck_transaction_does_not_hold_up_a_run_that_is_ended() {
     let outcome = run_trial(&spec, &Arc::new(driver), &TwoSelects::new(), &stop, &mut observer).unwrap();
     assert_eq!(outcome.health.aborted, 4);
     assert!(outcome.measured.window_ns >= 1_000_000_000, "the time without a completion is part of it");
+}
+
+/// An observer of each transaction.
+#[derive(Default)]
+struct Listing(Vec<Listed>);
+
+impl Observer for Listing {
+    fn lists(&self) -> bool {
+        true
+    }
+
+    fn listed(&mut self, all: &[Listed]) {
+        self.0.extend_from_slice(all);
+    }
+}
+
+#[test]
+fn each_transaction_is_listed_once() {
+    let spec = TrialSpec { warmup_ns: 200_000_000, duration_ns: 2_000_000_000, max_attempts: 1, ..spec(4) };
+    let (driver, mut listing) = (failing(50, ErrorClass::Retry, 1213), Listing::default());
+    let outcome = run_trial(&spec, &Arc::new(driver), &TwoSelects::new(), &StopToken::default(), &mut listing).unwrap();
+    let record = transactions(&outcome);
+    let (failed, completed): (Vec<Listed>, Vec<Listed>) =
+        listing.0.iter().copied().partition(|listed| listed.sample.outcome == Outcome::Failed);
+    assert_eq!((completed.len() as u64, failed.len() as u64), (record.completed(), record.failed));
+    assert!(failed.iter().all(|listed| matches!(listed.error, Some((ErrorClass::Retry, _)))) && !failed.is_empty());
+    assert!(completed.iter().all(|listed| listed.error.is_none()));
+    for terminal in 0..4 {
+        let numbers: Vec<u64> = listing.0.iter().filter(|l| l.terminal == terminal).map(|l| l.number).collect();
+        assert!(numbers.len() > 100 && numbers.windows(2).all(|pair| pair[0] + 1 == pair[1]), "{numbers:?}");
+    }
 }
 
 /// An observer of seconds by kind.
