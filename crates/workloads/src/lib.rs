@@ -3,6 +3,7 @@
 pub mod benchmark;
 pub mod ch;
 mod characters;
+mod day;
 pub mod params;
 pub mod script;
 pub mod sysbench;
