@@ -4,6 +4,7 @@ pub mod benchmark;
 pub mod ch;
 mod characters;
 mod day;
+mod generated;
 pub mod params;
 pub mod script;
 pub mod sysbench;
