@@ -268,7 +268,8 @@ fn the_example_of_the_intervals() {
 
 #[test]
 fn the_example_of_your_own_sql() {
-    let desk = run_with_files("docs/own-workload.md", &["shop-tables.sql", "pay.sql", "look.sql", "shop.toml"]);
+    let desk =
+        run_with_files("docs/own-workload.md", &["shop-tables.sql", "shop-indexes.sql", "pay.sql", "look.sql", "shop.toml"]);
     let report = desk.read("results/shop/report.md");
     for part in ["Verdict", "full", "relaxed", "pay.sql", "look.sql", "TPS"] {
         assert!(report.contains(part), "{part}");
@@ -277,6 +278,7 @@ fn the_example_of_your_own_sql() {
     let kinds = &records[0].measured.transactions;
     let share = kinds["pay.sql"].committed as f64 / (kinds["pay.sql"].committed + kinds["look.sql"].committed) as f64;
     assert!(records.len() == 6 && (share - 0.75).abs() < 0.2, "{share}");
+    assert_eq!((records[0].workload.rows_before["customers"], records[0].workload.rows_before["orders"]), (10_000, 50_000));
 }
 
 #[test]

@@ -93,7 +93,13 @@ pub enum ParameterKind {
     /// Names of files beside the study that together are the log of a server, with commas between them. What is told of it is a parameter, too: see
     /// [`file_text`] of all the names. The log itself gets into no study.
     Log,
+    /// A list of tables. Each value within it is a parameter of its own, by its path: `table.1.rows`. See
+    /// [`crate::toml_reader::Section::leaves`].
+    Tables,
 }
+
+/// The key by which a table within a parameter of [`ParameterKind::Tables`] names a file beside the study, whose text is a parameter, too.
+pub const TABLE_FILE: &str = "csv";
 
 /// The parameter that holds the text of a file which a parameter of [`ParameterKind::Files`] names. No key of a study is called so.
 pub fn file_text(name: &str) -> String {
@@ -199,6 +205,11 @@ impl WorkloadKind {
     /// The kind of that name.
     pub fn named(kinds: &Kinds, name: &str) -> Option<&'static Self> {
         kinds.iter().find(|k| k.name == name).copied()
+    }
+
+    /// Its parameters that are lists of tables.
+    pub fn lists(&self) -> impl Iterator<Item = &'static str> + use<> {
+        self.parameters.iter().filter(|p| p.kind == ParameterKind::Tables).map(|p| p.name)
     }
 
     /// Whether it has a metric with these parameters, its own or one that all have. What it counts of some transactions alone it has

@@ -18,6 +18,7 @@ use crate::folder::{self, has_file, sync};
 use crate::globals::SETTINGS_FILE;
 use crate::inputs::{Inputs, Limit};
 use crate::live::LIVE_FILE;
+use crate::registry::Registry;
 use crate::report::Format;
 use crate::sidecar::{self, Sort, Trial};
 use crate::used::USED_FILE;
@@ -257,7 +258,8 @@ impl Store {
 
 /// The keys by which a study differs from the one that its folder holds, after a colon; nothing where that cannot be told.
 fn changes(root: &Path, study: &str) -> String {
-    let read = |text: &str| Study::read(STUDY_FILE, text, &[]).ok();
+    let kinds = Registry::default().kinds();
+    let read = |text: &str| Study::read(STUDY_FILE, text, &kinds).ok();
     let stored = folder::read_text("the study", &root.join(STUDY_FILE), Limit::TEXT).ok();
     let Some((old, new)) = stored.and_then(|old| Some((read(&old)?, read(study)?))) else { return String::new() };
     let all = new.changes_since(&old);

@@ -3,6 +3,8 @@
 pub mod benchmark;
 pub mod ch;
 mod characters;
+mod day;
+mod generated;
 pub mod params;
 pub mod script;
 pub mod sysbench;

@@ -35,13 +35,15 @@ pub struct Reader<'a> {
     parameters: &'a Parameters,
     declared: &'static [Parameter],
     asked: Vec<&'static str>,
+    /// Those of them that are lists of tables.
+    lists: Vec<&'static str>,
     problems: Vec<ParamProblem>,
 }
 
 impl<'a> Reader<'a> {
     /// A reader of these parameters, whose limits and defaults are declared.
     pub fn new(parameters: &'a Parameters, declared: &'static [Parameter]) -> Self {
-        Self { parameters, declared, asked: Vec::new(), problems: Vec::new() }
+        Self { parameters, declared, asked: Vec::new(), lists: Vec::new(), problems: Vec::new() }
     }
 
     /// Adds a problem.
@@ -155,6 +157,13 @@ impl<'a> Reader<'a> {
         self.get(key)
     }
 
+    /// All parameters, for a list of tables: what lies within it is asked for by its paths.
+    pub fn list(&mut self, key: &'static str) -> &'a Parameters {
+        self.asked.push(key);
+        self.lists.push(key);
+        self.parameters
+    }
+
     /// The text that stands in a study for a file: its parameter is that of [`file_text`].
     pub fn attached(&self, key: &str) -> Option<&'a str> {
         match self.parameters.get(key).map(|found| &found.value) {
@@ -218,7 +227,8 @@ impl<'a> Reader<'a> {
     /// Ends the reading: every problem found, unknown parameters included.
     pub fn finish(mut self) -> Result<(), Vec<ParamProblem>> {
         for key in self.parameters.keys() {
-            if self.asked.contains(&key.as_str()) || key.starts_with(FILE_TEXT) {
+            let within = |list: &&str| key.strip_prefix(*list).is_some_and(|rest| rest.starts_with('.'));
+            if self.asked.contains(&key.as_str()) || key.starts_with(FILE_TEXT) || self.lists.iter().any(within) {
                 continue;
             }
             let help = match nearest(key, self.asked.iter().copied()) {
@@ -249,7 +259,7 @@ pub(crate) fn value_of(
         ParameterKind::Whole(..) => whole(text).map(Scalar::Int),
         ParameterKind::Number(..) => text.parse().ok().filter(|v: &f64| v.is_finite()).map(Scalar::Float),
         ParameterKind::Switch => switch(text).map(Scalar::Bool),
-        ParameterKind::Text | ParameterKind::Files | ParameterKind::Log => None,
+        ParameterKind::Text | ParameterKind::Files | ParameterKind::Log | ParameterKind::Tables => None,
     };
     Some(value.unwrap_or_else(|| Scalar::Text(text.to_owned())))
 }

@@ -11,14 +11,16 @@ use super::windows::WINDOW;
 use super::{Contender, WorkloadSpec};
 use crate::problem::did_you_mean;
 use crate::toml_reader::{Located, Scalar, Section, TomlFile};
-use crate::workload_kind::{ParameterKind, file_text, files_of};
+use crate::workload_kind::{ParameterKind, TABLE_FILE, WorkloadKind, file_text, files_of};
 
 /// Targets by the names of contenders.
 const TARGETS: &str = "targets";
 /// Texts of files by the names that the study calls them.
 const FILES: &str = "files";
 /// The keys of workloads that name files.
-const SCRIPT_KEYS: [&str; 2] = ["file", "init"];
+const SCRIPT_KEYS: [&str; 3] = ["file", "init", "finish"];
+/// The key of workloads that holds tables which may name files, and that of the columns of a table.
+const TABLE_KEYS: [&str; 2] = ["table", "columns"];
 
 /// The key of workloads that names the files of a log.
 const LOG_KEY: &str = "log";
@@ -127,7 +129,10 @@ pub fn scripts_named(study: &str) -> Vec<Located<String>> {
         let named = |(name, _): (&str, Option<&str>)| Located { value: name.to_owned(), line: list.line };
         files_of(&list.value).map(named).collect::<Vec<_>>()
     });
-    names.filter(|named| !held.contains_key(&named.value)).collect()
+    let [table, columns] = TABLE_KEYS;
+    let within = root.tables("workload").into_iter().flat_map(|w| w.tables(table)).flat_map(|table| table.tables(columns));
+    let of_columns = within.filter_map(|column| column.text(TABLE_FILE));
+    names.chain(of_columns).filter(|named| !held.contains_key(&named.value)).collect()
 }
 
 /// The logs that the workloads of a study name, and of which the study holds no summary.
@@ -173,16 +178,36 @@ pub(super) fn give_scripts(root: &Section<'_>, workloads: &mut [WorkloadSpec]) {
         for list in lists {
             let Scalar::Text(names) = &list.value else { continue };
             for (name, _) in files_of(names).filter(|(name, _)| !name.contains(':')) {
-                let key = file_text(name);
-                if spec.parameters.contains_key(&key) {
-                    continue;
-                }
-                if let Some(text) = text_of(root, &Located { value: name.to_owned(), line: list.line }) {
-                    spec.parameters.insert(key, Located { value: Scalar::Text(text), line: list.line });
-                }
+                give_text(root, spec, (name, list.line));
             }
         }
+        for (name, line) in files_of_tables(spec) {
+            give_text(root, spec, (&name, line));
+        }
     }
+}
+
+/// Gives a workload the text of a file, once.
+fn give_text(root: &Section<'_>, spec: &mut WorkloadSpec, (name, line): (&str, usize)) {
+    let key = file_text(name);
+    if spec.parameters.contains_key(&key) {
+        return;
+    }
+    if let Some(text) = text_of(root, &Located { value: name.to_owned(), line }) {
+        spec.parameters.insert(key, Located { value: Scalar::Text(text), line });
+    }
+}
+
+/// The files that tables within its parameters name, with the lines of the names.
+fn files_of_tables(spec: &WorkloadSpec) -> Vec<(String, usize)> {
+    let lists: Vec<String> = spec.known.into_iter().flat_map(WorkloadKind::lists).map(|list| format!("{list}.")).collect();
+    let names = spec.parameters.iter().filter_map(|(path, found)| match &found.value {
+        Scalar::Text(name) if path.rsplit('.').next() == Some(TABLE_FILE) && lists.iter().any(|list| path.starts_with(list)) => {
+            Some((name.clone(), found.line))
+        }
+        _ => None,
+    });
+    names.collect()
 }
 
 fn files_parameters(spec: &WorkloadSpec) -> impl Iterator<Item = &'static str> + use<> {

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::plan::fingerprint;
 use crate::study::{Contender, DeploySpec, Stands, Study, Sweep, WorkloadSpec};
 use crate::units::duration_text;
-use crate::workload_kind::FILE_TEXT;
+use crate::workload_kind::{FILE_TEXT, Parameters, WorkloadKind};
 
 impl Study {
     /// The keys that decide what is measured and differ from those of an `older` version, as `sweep.duration: 10s → 20s`, in the order
@@ -111,7 +111,12 @@ fn of_workload((workload, whole): (&WorkloadSpec, &Sweep), put: &mut dyn FnMut(&
     own("kind", Some(workload.kind.value.clone()));
     own("database", workload.database.clone());
     own("reset", workload.reset.map(|reset| reset.word().to_owned()));
-    for (name, value) in &workload.parameters {
+    let lists: Vec<&str> = workload.known.into_iter().flat_map(WorkloadKind::lists).collect();
+    for list in &lists {
+        tables(list, &workload.parameters, &mut own);
+    }
+    let within = |name: &str| lists.iter().any(|list| name.strip_prefix(list).is_some_and(|rest| rest.starts_with('.')));
+    for (name, value) in workload.parameters.iter().filter(|(name, _)| !within(name)) {
         let shown = value.value.to_string();
         // Of a file the reader wants to know that it is another one.
         own(name, Some(if name.starts_with(FILE_TEXT) { format!("a file with hash {}", fingerprint(&shown)) } else { shown }));
@@ -121,6 +126,24 @@ fn of_workload((workload, whole): (&WorkloadSpec, &Sweep), put: &mut dyn FnMut(&
     let Some(sweep) = &workload.sweep else { return };
     own("warmup", (sweep.warmup_ns != whole.warmup_ns).then(|| duration_text(sweep.warmup_ns)));
     own("duration", (sweep.duration_ns != whole.duration_ns).then(|| duration_text(sweep.duration_ns)));
+}
+
+/// The tables of a list, each by its name with a hash of everything within it: a column more would move the positions of all others.
+fn tables(list: &str, parameters: &Parameters, own: &mut dyn FnMut(&str, Option<String>)) {
+    let mut texts: BTreeMap<&str, String> = BTreeMap::new();
+    for (path, found) in parameters {
+        if let Some((at, rest)) = path.strip_prefix(list).and_then(|rest| rest.strip_prefix('.')?.split_once('.')) {
+            texts.entry(at).or_default().push_str(&format!("{rest} {:?} ", found.value));
+        }
+    }
+    for (at, text) in texts {
+        let of = |key: &str| parameters.get(&format!("{list}.{at}.{key}")).map(|found| found.value.to_string());
+        let rows = of("rows").unwrap_or_default();
+        own(
+            &format!("{list} {}", of("name").unwrap_or_else(|| at.to_owned())),
+            Some(format!("{rows} rows with hash {}", fingerprint(&text))),
+        );
+    }
 }
 
 #[cfg(test)]

@@ -370,7 +370,7 @@ fn read_workload(s: &Section<'_>, kinds: &Kinds, measures: bool) -> Option<(Work
     let summary = read_over(s);
     let weight = s.number("weight", 0.0, 1e6).map_or(1.0, |v| v.value);
     let own = if measures { read_own(s) } else { Own::default() };
-    let parameters = s.remaining_scalars();
+    let parameters = s.remaining_with(known.into_iter().flat_map(WorkloadKind::lists));
     let (name, kind, line) = (name?, kind?, s.line());
     let spec = WorkloadSpec {
         name,

@@ -92,7 +92,7 @@ pub(super) fn options(script: Option<Script>, compat: Option<Compat>) -> Vec<Spe
     let kind = |kind| match kind {
         ParameterKind::Whole(..) | ParameterKind::Number(..) => Kind::Number,
         ParameterKind::Switch => Kind::Switch,
-        ParameterKind::Text | ParameterKind::Files | ParameterKind::Log => Kind::Text,
+        ParameterKind::Text | ParameterKind::Files | ParameterKind::Log | ParameterKind::Tables => Kind::Text,
     };
     own.map(|o| done(o.name, kind(o.kind), o.default, o.help)).collect()
 }

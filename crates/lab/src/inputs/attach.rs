@@ -14,6 +14,12 @@ use crate::error::LabError;
 /// Targets by the names of contenders, from a command line.
 pub type Targets = BTreeMap<String, String>;
 
+/// Bytes of a file at most, and of those characters that a study has a limit for: results keep study and files as one text, and the limits of its
+/// reader (`core::toml_reader`) are little higher.
+const LARGEST: usize = 7 << 20;
+const MARKS: &[u8] = b"=,[{.";
+const MOST_MARKS: usize = 190_000;
+
 /// Reads a study file, the files that it names in its own folder, and puts targets in place of those of its contenders.
 ///
 /// # Errors
@@ -39,6 +45,13 @@ pub fn study_text(study: &Path, targets: &Targets) -> Result<String, LabError> {
             if let Some(line) = secret_line(&text).filter(|_| is_configuration) {
                 let message = format!("{}:{line} holds a password, and perbuck keeps this file with the results", path.display());
                 return Err(LabError::usage(message, "leave that line out"));
+            }
+            if text.len() > LARGEST || text.bytes().filter(|b| MARKS.contains(b)).count() > MOST_MARKS {
+                let size = format!("{} bytes in {} lines", text.len(), text.lines().count());
+                let message = format!("{} is too large to be kept with the results: {size}", path.display());
+                let help =
+                    "leave out the lines and columns that no workload uses; 7 MB, and 190,000 commas and points, are the most";
+                return Err(LabError::usage(message, help));
             }
             attached.files.insert(named.value, text);
         }

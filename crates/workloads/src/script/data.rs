@@ -1,7 +1,9 @@
 //! The tables of scripts: pgbench's four, those of `init`, or none.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
+use perbuck_core::units::Seed;
 use perbuck_database::Dialect;
 use perbuck_database::dialect::Type;
 use perbuck_load::driver::BulkTable;
@@ -9,6 +11,8 @@ use perbuck_load::values::Params;
 use perbuck_load::workload::{Check, Dataset, Part, TableSpec};
 
 use super::Options;
+use super::options::Init;
+use crate::generated::Rows;
 
 /// Branches, tellers and accounts for each unit of scale.
 const TELLERS: u64 = 10;
@@ -27,12 +31,44 @@ pub const TABLES: [&str; 4] = ["pgbench_branches", "pgbench_tellers", "pgbench_a
 pub struct ScriptData {
     options: Options,
     dialect: &'static dyn Dialect,
+    /// The rows that are drawn.
+    rows: Arc<Rows>,
 }
 
 impl ScriptData {
-    /// Those of these options.
-    pub fn new(options: Options, dialect: &'static dyn Dialect) -> Self {
-        Self { options, dialect }
+    /// Those of these options, with rows drawn from a seed.
+    pub fn new(options: Options, dialect: &'static dyn Dialect, seed: Seed) -> Self {
+        let rows = Arc::new(Rows::new(&options.generated, seed));
+        Self { options, dialect, rows }
+    }
+
+    /// The tables of `init`.
+    fn made(&self, init: &Init) -> Vec<TableSpec> {
+        let Options { generated, finish, .. } = &self.options;
+        let numbers = |name: &str| {
+            let made = init.file.statements.iter().find(|sql| made_table(sql).as_deref() == Some(name));
+            made.is_some_and(|sql| sql.to_ascii_uppercase().contains("AUTO_INCREMENT"))
+        };
+        let table = |(i, name): (usize, &String)| {
+            let drawn = generated.table(name);
+            TableSpec {
+                numbered: drawn.is_some() && numbers(name),
+                rows_vary: drawn.is_none() || self.options.changes_row_counts(),
+                rows: drawn.as_ref().map(|(rows, _)| *rows),
+                bulk: BulkTable { name: name.clone(), columns: drawn.map(|(_, columns)| columns).unwrap_or_default() },
+                // All of them, once: their order is the user's.
+                create: if i == 0 { init.file.statements.clone() } else { Vec::new() },
+                after_load: Vec::new(),
+                statistics: self.dialect.statistics(name),
+            }
+        };
+        let mut tables: Vec<TableSpec> = init.tables.iter().enumerate().map(table).collect();
+        if let (Some(finish), false) = (finish, tables.is_empty()) {
+            // Statistics after all indexes: one session executes both, one after the other.
+            let statistics: Vec<String> = tables.iter_mut().filter_map(|table| table.statistics.take()).collect();
+            tables[0].after_load = finish.statements.iter().cloned().chain(statistics).collect();
+        }
+        tables
     }
 
     fn columns(&self, table: usize) -> Vec<(&'static str, Type)> {
@@ -78,6 +114,18 @@ impl ScriptData {
     }
 }
 
+/// That a table has so many rows.
+fn row_check(table: &str, rows: u64) -> Check {
+    Check {
+        name: format!("{table} rows"),
+        what: format!("{table} has {rows} rows"),
+        compared: format!("SELECT COUNT(*) FROM {table}").into(),
+        violations: format!("SELECT n FROM (SELECT COUNT(*) AS n FROM {table}) AS counted WHERE n <> {rows}").into(),
+        columns: vec!["rows"],
+        unless_used: None,
+    }
+}
+
 /// The table that a statement makes, if it makes one that stays.
 pub(super) fn made_table(sql: &str) -> Option<String> {
     let mut words = sql.split(|c: char| c.is_whitespace() || c == '(').filter(|word| !word.is_empty());
@@ -102,26 +150,20 @@ pub(super) fn made_table(sql: &str) -> Option<String> {
 impl Dataset for ScriptData {
     fn tables(&self) -> Vec<TableSpec> {
         if let Some(init) = &self.options.init {
-            let table = |(i, name): (usize, &String)| TableSpec {
-                bulk: BulkTable { name: name.clone(), columns: Vec::new() },
-                // All of them, once: their order is the user's.
-                create: if i == 0 { init.statements.clone() } else { Vec::new() },
-                after_load: Vec::new(),
-                statistics: self.dialect.statistics(name),
-                rows: None,
-                rows_vary: true,
-                numbered: false,
-            };
-            return init.tables.iter().enumerate().map(table).collect();
+            return self.made(init);
         }
         if self.options.scale == 0 { Vec::new() } else { (0..TABLES.len()).map(|table| self.table(table)).collect() }
     }
 
     fn parts(&self) -> u32 {
-        self.options.scale * PARTS as u32
+        if self.options.scale == 0 { self.rows.parts() } else { self.options.scale * PARTS as u32 }
     }
 
     fn part(&self, index: u32) -> Box<dyn Part> {
+        if self.options.scale == 0 {
+            let tables = self.options.init.as_ref().map(|init| &*init.tables).unwrap_or_default();
+            return Box::new(self.rows.part(index, tables));
+        }
         let first = u64::from(index) * (ACCOUNTS / PARTS) + 1;
         let branch = u64::from(index) / PARTS + 1;
         Box::new(AccountsPart {
@@ -134,21 +176,12 @@ impl Dataset for ScriptData {
 
     fn checks(&self) -> Vec<Check> {
         if self.options.scale == 0 {
-            return Vec::new();
+            let kept = self.tables().into_iter().filter(|table| !table.rows_vary);
+            return kept.filter_map(|table| Some(row_check(&table.bulk.name, table.rows?))).collect();
         }
         let scale = u64::from(self.options.scale);
-        let mut all = Vec::new();
-        for (table, rows) in TABLES.iter().zip([1, TELLERS, ACCOUNTS]) {
-            let rows = rows * scale;
-            all.push(Check {
-                name: format!("{table} rows"),
-                what: format!("{table} has {rows} rows"),
-                compared: format!("SELECT COUNT(*) FROM {table}").into(),
-                violations: format!("SELECT n FROM (SELECT COUNT(*) AS n FROM {table}) AS counted WHERE n <> {rows}").into(),
-                columns: vec!["rows"],
-                unless_used: None,
-            });
-        }
+        let mut all: Vec<Check> =
+            TABLES.iter().zip([1, TELLERS, ACCOUNTS]).map(|(table, rows)| row_check(table, rows * scale)).collect();
         if self.options.builtin {
             all.push(Check {
                 name: "accounts and history".to_owned(),

@@ -18,6 +18,7 @@ use super::registration::{KIND, may_write};
 use super::sql::Control;
 use super::variables::{Names, Slot, is_name};
 use crate::benchmark::{Benchmark, DataSize, speaks_sql};
+use crate::generated::{self, Generated};
 use crate::params::{NamedFile, Reader, other_data, put};
 
 /// Names that every terminal gives a value, unless a variable of that name is defined.
@@ -71,12 +72,18 @@ pub(super) struct Script {
     pub(super) program: Program,
 }
 
-/// Statements that make tables.
+/// Statements of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Init {
+pub(super) struct Executed {
     name: String,
     hash: String,
     pub(super) statements: Vec<String>,
+}
+
+/// Statements that make tables.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Init {
+    pub(super) file: Executed,
     pub(super) tables: Vec<String>,
 }
 
@@ -86,6 +93,10 @@ pub struct Options {
     pub(super) scripts: Arc<Vec<Script>>,
     pub(super) names: Arc<Names>,
     pub(super) init: Option<Init>,
+    /// The tables of `init` whose rows are drawn.
+    pub(super) generated: Generated,
+    /// What is executed after these rows are in.
+    pub(super) finish: Option<Executed>,
     /// Of pgbench's tables; 0 makes none.
     pub(super) scale: u32,
     pub(super) fillfactor: u32,
@@ -121,9 +132,11 @@ impl Options {
     /// What decides the tables.
     pub(crate) fn data_parameters(&self) -> BTreeMap<String, String> {
         let mut all = BTreeMap::new();
-        if let Some(init) = &self.init {
-            put(&mut all, "init", &format!("{} {}", init.name, init.hash));
+        let files = [("init", self.init.as_ref().map(|init| &init.file)), ("finish", self.finish.as_ref())];
+        for (key, file) in files {
+            file.into_iter().for_each(|file| put(&mut all, key, &format!("{} {}", file.name, file.hash)));
         }
+        self.generated.parameters().for_each(|(key, text)| put(&mut all, &key, text));
         if self.scale > 0 {
             put(&mut all, "scale", &self.scale);
             put(&mut all, "fillfactor", &self.fillfactor);
@@ -136,10 +149,13 @@ impl Options {
 impl Options {
     /// No script, and the tables that `init` makes: for a workload of another kind that has this parameter.
     pub(crate) fn of_init(reader: &mut Reader<'_>) -> Self {
+        let (init, generated, finish) = tables(reader);
         Self {
             scripts: Arc::default(),
             names: Arc::default(),
-            init: init(reader),
+            init,
+            generated,
+            finish,
             scale: 0,
             fillfactor: 100,
             unlogged: false,
@@ -180,7 +196,7 @@ impl Benchmark for Options {
             scripts.extend(script(reader, file, &mut names, protocol, &scripts));
         }
         quoted_variables(reader, &scripts, &names, (protocol, &variables));
-        let init = init(reader);
+        let (init, generated, finish) = tables(reader);
         let scale = reader.int_or("scale", 0) as u32;
         if scale > 0 && init.is_some() {
             reader.problem(
@@ -193,6 +209,8 @@ impl Benchmark for Options {
             scripts: Arc::new(scripts),
             names: Arc::new(names),
             init,
+            generated,
+            finish,
             scale,
             fillfactor: reader.int("fillfactor") as u32,
             unlogged: reader.switch("unlogged"),
@@ -203,8 +221,8 @@ impl Benchmark for Options {
         }
     }
 
-    fn dataset(&self, dialect: &'static dyn Dialect, _seed: Seed) -> Arc<dyn Dataset> {
-        Arc::new(ScriptData::new(self.clone(), dialect))
+    fn dataset(&self, dialect: &'static dyn Dialect, seed: Seed) -> Arc<dyn Dataset> {
+        Arc::new(ScriptData::new(self.clone(), dialect, seed))
     }
 
     fn workload(&self, dialect: &'static dyn Dialect, _seed: Seed) -> Scripts {
@@ -242,8 +260,13 @@ impl Benchmark for Options {
     }
 
     fn size(&self) -> DataSize {
-        let rows = u64::from(self.scale) * 100_011;
-        DataSize { rows, bytes: rows * 97, grows: self.changes_row_counts() }
+        let of_scale = u64::from(self.scale) * 100_011;
+        let (rows, bytes) = self.generated.size();
+        DataSize {
+            rows: rows.saturating_add(of_scale),
+            bytes: bytes.saturating_add(of_scale * 97),
+            grows: self.changes_row_counts(),
+        }
     }
 }
 
@@ -326,11 +349,31 @@ fn quoted_variables(
     }
 }
 
-/// The statements of `init`, and the tables that they make.
-fn init(reader: &mut Reader<'_>) -> Option<Init> {
-    let mut files = reader.files("init");
+/// The tables that `init` makes, those of them whose rows are drawn, and what comes after these rows.
+fn tables(reader: &mut Reader<'_>) -> (Option<Init>, Generated, Option<Executed>) {
+    let init = init(reader);
+    // Of a file that is not there, or cannot be read, more is not told.
+    let unreadable = init.is_none() && reader.has("init");
+    let made = init.as_ref().map(|init| &*init.tables);
+    let generated = if unreadable {
+        reader.list(generated::TABLE.name);
+        Generated::default()
+    } else {
+        generated::read(reader, made)
+    };
+    let finish = executed(reader, "finish");
+    if finish.is_some() && !reader.has("table.") {
+        let help = "put its statements at the end of `init`, or fill tables by `[[workload.table]]`";
+        reader.problem("finish", "`finish` comes after rows of `[[workload.table]]`, and there are none", help);
+    }
+    (init, generated, finish)
+}
+
+/// The statements of the file that a parameter names.
+fn executed(reader: &mut Reader<'_>, key: &'static str) -> Option<Executed> {
+    let mut files = reader.files(key);
     if files.len() > 1 {
-        reader.problem("init", "`init` is one file", "put the statements of all into one");
+        reader.problem(key, format!("`{key}` is one file"), "put the statements of all into one");
     }
     let NamedFile { name, text, .. } = files.pop()?;
     let text = text?;
@@ -339,23 +382,29 @@ fn init(reader: &mut Reader<'_>) -> Option<Init> {
         Ok(program) => program,
         Err(faults) => {
             for fault in faults {
-                reader.problem("init", format!("{name}:{}: {}", fault.line, fault.message), fault.help);
+                reader.problem(key, format!("{name}:{}: {}", fault.line, fault.message), fault.help);
             }
             return None;
         }
     };
     if let Some(step) = program.steps.iter().find(|step| !matches!(step.step, Step::Sql(..))) {
         reader.problem(
-            "init",
-            format!("{name}:{}: a meta command in `init`", step.line),
+            key,
+            format!("{name}:{}: a meta command in `{key}`", step.line),
             "write its statements without meta commands",
         );
     }
-    let statements: Vec<String> = program.statements().map(|sql| sql.written(&names)).collect();
-    let tables: Vec<String> = statements.iter().filter_map(|sql| super::data::made_table(sql)).collect();
+    let statements = program.statements().map(|sql| sql.written(&names)).collect();
+    Some(Executed { hash: hash(&text), name, statements })
+}
+
+/// The statements of `init`, and the tables that they make.
+fn init(reader: &mut Reader<'_>) -> Option<Init> {
+    let file = executed(reader, "init")?;
+    let tables: Vec<String> = file.statements.iter().filter_map(|sql| super::data::made_table(sql)).collect();
     if tables.is_empty() {
         let help = "let it make the tables, so that perbuck knows what it may drop: CREATE TABLE name (…)";
-        reader.problem("init", format!("{name} makes no table"), help);
+        reader.problem("init", format!("{} makes no table", file.name), help);
     }
-    Some(Init { name, hash: hash(&text), statements, tables })
+    Some(Init { file, tables })
 }

@@ -24,10 +24,15 @@ pub(super) fn exponential(rng: &mut OpRng, low: i64, high: i64, parameter: f64) 
     if parameter.is_nan() || parameter <= 0.0 {
         return Err(format!("exponential parameter must be greater than zero (not {parameter})"));
     }
+    Ok(low + exponential_position(rng, span as u64, parameter) as i64)
+}
+
+/// The same in `0..n`, for a parameter above 0 and at least one position.
+pub(crate) fn exponential_position(rng: &mut OpRng, n: u64, parameter: f64) -> u64 {
     let cut = (-parameter).exp();
     let uniform = 1.0 - rng.unit_f64();
     let share = -(cut + (1.0 - cut) * uniform).ln() / parameter;
-    Ok(low + ((span as f64 * share) as i64).clamp(0, span - 1))
+    ((n as f64 * share) as u64).min(n - 1)
 }
 
 /// By Box and Muller's transform, drawn again where it lies outside of the range.
@@ -36,6 +41,11 @@ pub(super) fn gaussian(rng: &mut OpRng, low: i64, high: i64, parameter: f64) -> 
     if parameter.is_nan() || parameter < 2.0 {
         return Err(format!("gaussian parameter must be at least 2.0 (not {parameter})"));
     }
+    Ok(low + gaussian_position(rng, span as u64, parameter) as i64)
+}
+
+/// The same in `0..n`, for a parameter of at least 2 and at least one position.
+pub(crate) fn gaussian_position(rng: &mut OpRng, n: u64, parameter: f64) -> u64 {
     let normal = loop {
         let radius = (-2.0 * (1.0 - rng.unit_f64()).ln()).sqrt();
         let normal = radius * (std::f64::consts::TAU * rng.unit_f64()).sin();
@@ -44,7 +54,7 @@ pub(super) fn gaussian(rng: &mut OpRng, low: i64, high: i64, parameter: f64) -> 
         }
     };
     let share = (normal + parameter) / (parameter * 2.0);
-    Ok(low + ((span as f64 * share) as i64).clamp(0, span - 1))
+    ((n as f64 * share) as u64).min(n - 1)
 }
 
 /// By rejection (Devroye, Non-Uniform Random Variate Generation, 1986, page 551), for any parameter above 1.

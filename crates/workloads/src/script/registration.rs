@@ -5,9 +5,19 @@ use perbuck_load::statement::Verb;
 
 use super::Options;
 use crate::benchmark::Benchmark;
+use crate::generated::TABLE;
+
+/// What comes after the rows of tables.
+pub(crate) const FINISH: Parameter = Parameter::new(
+    "finish",
+    ParameterKind::Files,
+    "",
+    Decides::Data,
+    "statements after the rows of `table` are in, such as indexes and foreign keys",
+);
 
 /// The parameters of scripts.
-pub static OPTIONS: [Parameter; 8] = [
+pub static OPTIONS: [Parameter; 10] = [
     Parameter::new(
         "file",
         ParameterKind::Files,
@@ -22,6 +32,8 @@ pub static OPTIONS: [Parameter; 8] = [
         Decides::Data,
         "a script that makes and fills the tables, executed once by `prepare`",
     ),
+    TABLE,
+    FINISH,
     Parameter::new(
         "scale",
         ParameterKind::Whole(1, 1_000_000),

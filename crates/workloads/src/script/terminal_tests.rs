@@ -146,7 +146,7 @@ fn the_scripts_of_pgbench_keep_the_sums_of_its_tables() {
     let files = "builtin:tpcb-like, builtin:simple-update, builtin:select-only";
     let options = read(&[("file", files), ("scale", "1")]).unwrap();
     assert!(options.writes() && !read(&[("file", "builtin:select-only"), ("scale", "1")]).unwrap().writes());
-    let data = ScriptData::new(options.clone(), SQLITE);
+    let data = ScriptData::new(options.clone(), SQLITE, Seed(1));
     let database = Database::load(&data, 0..4);
     assert_eq!(database.number("SELECT COUNT(*) FROM pgbench_accounts"), 100_000);
     assert_eq!(database.number("SELECT COUNT(DISTINCT aid) + MIN(aid) + MAX(aid) FROM pgbench_accounts"), 200_001);

@@ -115,8 +115,8 @@ impl Benchmark for Options {
         Self { log, summary, database, speed, reads_only, tables: script::Options::of_init(reader) }
     }
 
-    fn dataset(&self, dialect: &'static dyn Dialect, _seed: Seed) -> Arc<dyn Dataset> {
-        Arc::new(TrafficData { made: ScriptData::new(self.tables.clone(), dialect), grows: self.writes() })
+    fn dataset(&self, dialect: &'static dyn Dialect, seed: Seed) -> Arc<dyn Dataset> {
+        Arc::new(TrafficData { made: ScriptData::new(self.tables.clone(), dialect, seed), grows: self.writes() })
     }
 
     fn workload(&self, _dialect: &'static dyn Dialect, _seed: Seed) -> Traffic {
@@ -147,7 +147,7 @@ impl Benchmark for Options {
     }
 
     fn size(&self) -> DataSize {
-        DataSize { grows: self.writes(), ..DataSize::default() }
+        DataSize { grows: self.writes(), ..self.tables.size() }
     }
 
     fn told(&self) -> Vec<String> {

@@ -4,9 +4,11 @@ use perbuck_core::workload_kind::{Decides, Parameter, ParameterKind, Parameters,
 
 use super::options::Options;
 use crate::benchmark::Benchmark;
+use crate::generated::TABLE;
+use crate::script::FINISH;
 
 /// The parameters of recorded traffic.
-pub(super) static OPTIONS: [Parameter; 6] = [
+pub(super) static OPTIONS: [Parameter; 8] = [
     Parameter::new(
         "log",
         ParameterKind::Log,
@@ -36,6 +38,8 @@ pub(super) static OPTIONS: [Parameter; 6] = [
         Decides::Data,
         "a script that makes and fills the tables, executed by `prepare`; without it they are there",
     ),
+    TABLE,
+    FINISH,
     Parameter::new(
         "recorded_database",
         ParameterKind::Text,

@@ -200,6 +200,7 @@ static SQL: WorkloadKind = WorkloadKind {
     parameters: &[
         Parameter::new("file", ParameterKind::Files, "", Decides::Run, "scripts"),
         Parameter::new("init", ParameterKind::Files, "", Decides::Data, "tables"),
+        Parameter::new("table", ParameterKind::Tables, "", Decides::Data, "their rows"),
     ],
     ..WorkloadKind::plain("sql", "scripts")
 };
@@ -230,6 +231,31 @@ fn workloads_have_the_texts_of_the_scripts_that_they_name() {
         changes.len() == 1 && changes[0].contains("w.file b.sql: a file with hash") && !changes[0].contains("SELECT"),
         "{changes:?}"
     );
+}
+
+#[test]
+fn tables_within_workloads_are_parameters_by_their_paths() {
+    let bare = "schema = 1\nname = \"s\"\n[[contender]]\nname = \"a\"\ntarget = \"sqlite:a.db\"\n[[workload]]\nname = \"w\"\nkind = \"sql\"\n\
+                [[workload.table]]\nname = \"t\"\nrows = 5\ncolumns = [\n{ name = \"a\", csv = \"a.csv\" },\n{ name = \"b\", csv = \"a.csv\" },\n]\n\
+                [sweep]\nconnections = [1]\n";
+    let kinds: [&WorkloadKind; 1] = [&SQL];
+    let named: Vec<_> = scripts_named(bare).into_iter().map(|name| (name.value, name.line)).collect();
+    assert_eq!(named, [("a.csv".to_owned(), 13), ("a.csv".to_owned(), 14)]);
+    let problems = Study::read("s.toml", bare, &kinds).map(|s| s.name).unwrap_err();
+    assert!(problems[0].to_string().starts_with("s.toml:13: there is no file `a.csv` beside the study"), "{problems:?}");
+    let whole = Attached { files: [("a.csv".to_owned(), "x\n1\n".to_owned())].into(), ..Attached::default() }.to(bare);
+    let study = Study::read("s.toml", &whole, &kinds).unwrap();
+    let parameter = |path: &str| study.workloads[0].parameters.get(path).map(|found| (found.value.clone(), found.line));
+    assert_eq!(parameter("table.1.rows"), Some((Scalar::Int(5), 11)));
+    assert_eq!(parameter("table.1.columns.2.name"), Some((Scalar::Text("b".to_owned()), 14)));
+    assert_eq!(parameter("table.1.columns.2."), Some((Scalar::Bool(true), 14)));
+    assert_eq!(parameter(&file_text("a.csv")), Some((Scalar::Text("x\n1\n".to_owned()), 13)));
+    let other = Study::read("s.toml", &whole.replace("rows = 5", "rows = 6"), &kinds).unwrap();
+    let changes = other.changes_since(&study);
+    assert!(changes.len() == 1 && changes[0].starts_with("workload w.table t: 5 rows with hash "), "{changes:?}");
+    // Only a kind that has such tables takes them.
+    let refused = Study::read("s.toml", &bare.replace("workload.table", "workload.tabel"), &kinds).map(|s| s.name).unwrap_err();
+    assert!(refused[0].to_string().contains("`workload.tabel` is a table"), "{refused:?}");
 }
 
 #[test]

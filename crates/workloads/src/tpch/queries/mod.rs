@@ -1,7 +1,6 @@
 //! The 22 queries: text, substitution parameters, order in a stream, and what a right answer is.
 
 mod answers;
-mod day;
 mod order;
 mod right;
 mod substitution;

@@ -4,8 +4,8 @@ use perbuck_core::rng::OpRng;
 use tpchgen::distribution::Distributions;
 
 use super::Substitution;
+use crate::day::Day;
 use crate::tpch::Scale;
-use crate::tpch::queries::day::Day;
 
 /// WORD1 and WORD2 of query 13.
 const WORDS: [[&str; 4]; 2] = [["special", "pending", "unusual", "express"], ["packages", "requests", "accounts", "deposits"]];

@@ -2,8 +2,8 @@
 //! validation, but each is one that 2.4.x.3 allows, except three codes of query 22 that no country has.
 
 use super::Substitution;
+use crate::day::Day;
 use crate::tpch::Scale;
-use crate::tpch::queries::day::Day;
 
 impl Substitution {
     /// The values of query 1 to 22 in go-tpc; but FRACTION of query 11 follows the scale, as 2.4.11.3 has it.

@@ -3,7 +3,7 @@
 use perbuck_core::rng::OpRng;
 use perbuck_core::units::Seed;
 
-use super::day::Day;
+use crate::day::Day;
 use crate::tpch::Scale;
 
 mod drawn;

@@ -5,8 +5,8 @@
 use perbuck_database::Dialect;
 
 use super::Substitution;
-use super::day::Day;
 use super::substitution::{brand_name, fraction};
+use crate::day::Day;
 
 mod q17_to_q22;
 mod q1_to_q8;

@@ -1,10 +1,10 @@
-//! Dates, computed by the client, so that a statement holds literals alone.
+//! Days of the calendar, computed by the client.
 
 use std::fmt;
 
 /// A day of the Gregorian calendar, as the number of days since 0000-03-01. Years 0 to 9999.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(in crate::tpch) struct Day(u32);
+pub(crate) struct Day(u32);
 
 /// Days from 1 March to the first day of the month that is so many months (0 to 11) later.
 const fn days_before(month: u32) -> u32 {
@@ -13,7 +13,7 @@ const fn days_before(month: u32) -> u32 {
 
 impl Day {
     /// `year-month-day`; the month may go beyond 12, into later years.
-    pub(super) const fn new(year: u32, month: u32, day: u32) -> Self {
+    pub(crate) const fn new(year: u32, month: u32, day: u32) -> Self {
         // A year that starts in March ends with the day that not every year has.
         let months = year * 12 + month - 3;
         let (year, month) = (months / 12, months % 12);
@@ -31,16 +31,47 @@ impl Day {
         (year, if month < 10 { month + 3 } else { month - 9 }, day - days_before(month) + 1)
     }
 
+    /// The day of `YYYY-MM-DD`; `None` where no calendar has it, and before the year 1.
+    pub(crate) fn parse(text: &str) -> Option<Self> {
+        let part =
+            |from: usize, to: usize| text.get(from..to).filter(|part| part.bytes().all(|b| b.is_ascii_digit()))?.parse().ok();
+        let (year, month, day): (u32, u32, u32) = (part(0, 4)?, part(5, 7)?, part(8, 10)?);
+        let points = text.len() == 10 && text.get(4..5) == Some("-") && text.get(7..8) == Some("-");
+        if !points || year == 0 || !(1..=12).contains(&month) || day == 0 {
+            return None;
+        }
+        Some(Self::new(year, month, day)).filter(|parsed| parsed.civil() == (year, month, day))
+    }
+
+    /// Its number, of which the next day has the next.
+    pub(crate) fn number(self) -> u32 {
+        self.0
+    }
+
+    /// The day with a number, as `YYYY-MM-DD` at the end of a buffer.
+    pub(crate) fn write(number: u32, out: &mut Vec<u8>) {
+        let (year, month, day) = Self(number).civil();
+        for (value, mark) in [(year / 100, None), (year % 100, Some(b'-')), (month, Some(b'-')), (day, None)] {
+            write_pair(value, out);
+            out.extend(mark);
+        }
+    }
+
     /// So many days earlier.
-    pub(super) const fn minus_days(self, days: u32) -> Self {
+    pub(crate) const fn minus_days(self, days: u32) -> Self {
         Self(self.0 - days)
     }
 
     /// So many months later; of the first day of a month, which all dates of the queries are that months are added to.
-    pub(super) fn plus_months(self, months: u32) -> Self {
+    pub(crate) fn plus_months(self, months: u32) -> Self {
         let (year, month, day) = self.civil();
         Self::new(year, month + months, day)
     }
+}
+
+/// Two digits.
+pub(crate) fn write_pair(value: u32, out: &mut Vec<u8>) {
+    out.extend([b'0' + (value / 10) as u8, b'0' + (value % 10) as u8]);
 }
 
 impl fmt::Display for Day {
@@ -71,6 +102,30 @@ mod tests {
         // 1900 had no 29 February, 2000 had one.
         assert_eq!(Day::new(1900, 3, 1).minus_days(1).to_string(), "1900-02-28");
         assert_eq!(Day::new(2000, 3, 1).minus_days(1).to_string(), "2000-02-29");
+    }
+
+    #[test]
+    fn days_are_read_and_written_and_those_of_no_calendar_are_not() {
+        for text in ["0001-03-01", "1999-12-31", "2000-02-29", "2024-02-29", "9999-12-31"] {
+            let day = Day::parse(text).unwrap();
+            let mut out = Vec::new();
+            Day::write(day.number(), &mut out);
+            assert_eq!((day.to_string().as_str(), out.as_slice()), (text, text.as_bytes()));
+        }
+        for text in [
+            "2023-02-29",
+            "1900-02-29",
+            "2024-13-01",
+            "2024-00-10",
+            "2024-01-00",
+            "2024-1-1",
+            "2024/01/01",
+            "0000-01-01",
+            "",
+            "x",
+        ] {
+            assert_eq!(Day::parse(text), None, "{text}");
+        }
     }
 
     #[test]
