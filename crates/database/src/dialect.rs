@@ -341,11 +341,6 @@ pub trait Dialect: Debug + Send + Sync {
         &[]
     }
 
-    /// The statement that has the server write what a load left in its memory, where there is one. Otherwise trials would wait for that.
-    fn write_back(&self) -> Option<&'static str> {
-        None
-    }
-
     /// How it tells the plan of a query, where perbuck can read that.
     fn plans(&self) -> Option<&'static PlanWords> {
         None

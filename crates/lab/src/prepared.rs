@@ -128,7 +128,7 @@ fn save_one(
         is_fresh(stage)
     });
     servers.explain(ready)?;
-    rest::wait(&stages[0], stop, progress)?;
+    rest::wait(&stages.iter().collect::<Vec<_>>(), stop, progress)?;
     progress.passing(&format!("{}: saving its data", contender.name));
     let wanted = wanted(inputs, contender, &stages, stop)?;
     let manifest = Manifest::new(&contender.name, wanted, id);

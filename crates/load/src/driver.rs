@@ -223,6 +223,11 @@ pub trait Driver: Send + Sync + 'static {
         std::future::ready(Ok(None))
     }
 
+    /// Has the server write what a load of these tables left in its memory, for which trials would wait otherwise; whether it can be asked to.
+    fn write_back(&self, _tables: &[String]) -> impl Future<Output = Result<bool, DriverError>> {
+        std::future::ready(Ok(false))
+    }
+
     /// The file that holds a copy of the data, if there is one; `None` where there are no copies.
     fn copy_file(&self) -> Option<PathBuf> {
         None

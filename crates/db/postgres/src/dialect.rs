@@ -244,11 +244,6 @@ impl Dialect for Family {
         Some(("postgres", format!("CREATE DATABASE \"{name}\"")))
     }
 
-    fn write_back(&self) -> Option<&'static str> {
-        // CockroachDB has no such statement, and YugabyteDB's tables are not PostgreSQL's.
-        (*self == Postgres).then_some("CHECKPOINT")
-    }
-
     fn blockers(&self) -> &'static [&'static str] {
         // CockroachDB has no such function, and answers with an error.
         &[BLOCKERS]

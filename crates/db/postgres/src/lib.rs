@@ -9,10 +9,11 @@
 
 use std::collections::BTreeMap;
 
-use perbuck_load::driver::{DataSize, Driver, ServerWork, SessionId, TargetFacts};
+use perbuck_load::driver::{DataSize, Driver, ServerWork, Session as _, SessionId, TargetFacts};
 use perbuck_load::error::DriverError;
 use perbuck_load::meter::Meter;
 use perbuck_load::preflight::HostFacts;
+use perbuck_load::values::Rows;
 
 use perbuck_database::address::{TargetProblem, problem};
 use perbuck_database::secret::Secret;
@@ -173,6 +174,18 @@ impl Driver for PostgresDriver {
             Family::Cockroach => Ok(DataSize::default()),
             _ => on_a_session(self, async |session| size::data_size(session, tables).await).await,
         }
+    }
+
+    async fn write_back(&self, _tables: &[String]) -> Result<bool, DriverError> {
+        // CockroachDB has no such statement, and YugabyteDB's tables are not PostgreSQL's.
+        if self.family != Family::Postgres {
+            return Ok(false);
+        }
+        let asked = async |session: &mut PostgresSession| {
+            session.lift_timeout();
+            session.query("CHECKPOINT", &mut Rows::default()).await
+        };
+        on_a_session(self, asked).await.map(|_| true)
     }
 
     fn sent(&self) -> u64 {

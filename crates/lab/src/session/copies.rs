@@ -67,7 +67,7 @@ impl Session<'_> {
             progress.alert(&format!("{}: the copy holds other data, and is saved again", stage.title));
         }
         prepare::load(stage, None, self.stop, &mut Details(progress))?;
-        rest::wait(stage, self.stop, progress)?;
+        rest::wait(&[stage], self.stop, progress)?;
         self.copies.saved.remove(&name);
         self.save(position, contender, progress)?;
         Ok(Readied::Reloaded)
