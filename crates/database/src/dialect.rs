@@ -76,7 +76,7 @@ impl Lack {
 
 /// What servers lack that perbuck did not start.
 pub const NO_COPIES: Lack = Lack {
-    why: "perbuck restores the data of servers that it starts itself, and of SQLite and DuckDB files",
+    why: "perbuck restores the data of servers that it starts itself, of PostgreSQL databases, and of SQLite and DuckDB files",
     help: "let perbuck start the server (`server = { kind = … }`), or write `reset = \"per-block\"`",
 };
 

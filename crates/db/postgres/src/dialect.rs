@@ -60,7 +60,13 @@ impl Dialect for Family {
             (Feature::ForeignKeysOfPartitions, Yugabyte) => {
                 Lack::of("YugabyteDB before 2.25 has no foreign keys to partitioned tables")
             }
-            (Feature::Copies, _) => Some(NO_COPIES),
+            (Feature::Copies, Cockroach) => {
+                Some(Lack { why: "CockroachDB makes no database from another one", help: NO_COPIES.help })
+            }
+            (Feature::Copies, Yugabyte) => Some(Lack {
+                why: "YugabyteDB makes no database from one that holds tables: they lie in tablets",
+                help: NO_COPIES.help,
+            }),
             (Feature::ReadUncommitted, Cockroach) => Lack::of("which CockroachDB does not support"),
             (Feature::ReadUncommitted, Yugabyte) => Lack::of("which YugabyteDB does not support"),
             (
@@ -70,7 +76,8 @@ impl Dialect for Family {
                 | Feature::ForeignKeysOfPartitions
                 | Feature::SessionVariables
                 | Feature::ReadUncommitted
-                | Feature::Csv,
+                | Feature::Csv
+                | Feature::Copies,
                 _,
             ) => None,
         }
