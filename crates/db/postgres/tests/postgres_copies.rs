@@ -7,7 +7,7 @@ use perbuck_event::block_on;
 use perbuck_load::driver::{Driver as _, Session as _, SessionId};
 use perbuck_load::query::Query;
 use perbuck_postgres::{PostgresDriver, PostgresSession};
-use postgres_support::{OWNER_PASSWORD, Postgres, Server as _, SharedServer as _, run, select, variable};
+use postgres_support::{OWNER_PASSWORD, Postgres, SharedServer as _, run, select, variable};
 
 async fn sums(driver: &PostgresDriver) -> Vec<Vec<String>> {
     let mut session = driver.connect(SessionId::Own(0)).await.unwrap();

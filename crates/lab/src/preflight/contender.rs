@@ -127,10 +127,7 @@ impl Look<'_> {
         if stage.reset != Reset::Restore || self.request.purpose == Purpose::Check || seen.is_empty() {
             return Ok(());
         }
-        let found = stage.server.copy_problems().or_else(|error| match error.cause {
-            Some(Cause::Stopped) => Err(LabError::interrupted()),
-            _ => Err(self.refused("", &error)),
-        })?;
+        let found = stage.server.copy_problems().map_err(|error| self.refused("", &error))?;
         for HostProblem { message, help } in found {
             self.problem(&LabError::new(ErrorKind::Target, format!("{}: {message}", stage.title), help));
         }

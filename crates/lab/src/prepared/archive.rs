@@ -116,7 +116,7 @@ impl Archive {
                 Ok(own)
             }
             Self::Bucket(remote) => {
-                let listed = remote.does("list", start, |bucket, key| bucket.list(key))?;
+                let listed = remote.does("list", start, Bucket::list)?;
                 let own = |key: &str| key.strip_prefix(remote.prefix.as_str()).map(str::to_owned);
                 Ok(listed.into_iter().filter_map(|object| Some((own(&object.key)?, object.bytes))).collect())
             }
@@ -133,7 +133,7 @@ impl Archive {
                 above.take_while(|above| fs::remove_dir(root.join(above)).is_ok()).for_each(drop);
                 Ok(())
             }
-            Self::Bucket(remote) => remote.does("remove", name, |bucket, key| bucket.delete(key)),
+            Self::Bucket(remote) => remote.does("remove", name, Bucket::delete),
         }
     }
 
