@@ -48,6 +48,33 @@ fn we_run_on_tables_that_real_sysbench_made() {
 }
 
 #[test]
+fn a_load_is_written_back_before_trials_where_the_user_may_ask_for_it() {
+    let mut desk = Desk::new();
+    let maria = Maria::fresh(&mut desk, "PERBUCK_TEST_MARIADB", "written_back");
+    let prepare = |url: &str, more: &str| {
+        let workload = RW.replace("3000", "20000");
+        desk.write("s.toml", &study(url, &workload, SHORT).replace("[[workload]]", &format!("{more}\n[[workload]]")));
+        desk.good(&["prepare", "--force", "s.toml"]).err
+    };
+    let dirty = || maria.status("Innodb_buffer_pool_pages_dirty");
+    let before = dirty();
+    prepare(&maria.url(), "wait_ready = \"0s\"");
+    let left = dirty();
+    // The pages of the tables that are dropped then still count; no one writes them.
+    let told = prepare(&maria.url(), "");
+    let more = dirty() - left;
+    assert!(
+        left - before > 500 && more < (left - before) / 2 && !told.contains("share the server"),
+        "{before} {left} {more}: {told}"
+    );
+    let user = format!("CREATE OR REPLACE USER no_reload IDENTIFIED BY '{}'", maria.password);
+    maria.sql(&format!("{user}; GRANT ALL ON written_back.* TO no_reload"));
+    let denied = prepare(&maria.url().replace("root@", "no_reload@"), "");
+    assert!(denied.contains("RELOAD") && denied.contains("so the first trials share the server"), "{denied}");
+    maria.sql("DROP USER no_reload");
+}
+
+#[test]
 fn who_is_not_let_in_is_told_why() {
     let mut desk = Desk::new();
     let maria = Maria::fresh(&mut desk, "PERBUCK_TEST_MARIADB", "refusals");

@@ -76,7 +76,7 @@ impl Lack {
 
 /// What servers lack that perbuck did not start.
 pub const NO_COPIES: Lack = Lack {
-    why: "perbuck restores the data of servers that it starts itself, and of SQLite and DuckDB files",
+    why: "perbuck restores the data of servers that it starts itself, of PostgreSQL databases, and of SQLite and DuckDB files",
     help: "let perbuck start the server (`server = { kind = … }`), or write `reset = \"per-block\"`",
 };
 
@@ -344,11 +344,6 @@ pub trait Dialect: Debug + Send + Sync {
     /// Queries for the sessions that block those of perbuck: a text in each row. The first one that returns rows counts.
     fn blockers(&self) -> &'static [&'static str] {
         &[]
-    }
-
-    /// The statement that has the server write what a load left in its memory, where there is one. Otherwise trials would wait for that.
-    fn write_back(&self) -> Option<&'static str> {
-        None
     }
 
     /// How it tells the plan of a query, where perbuck can read that.

@@ -82,8 +82,8 @@ pub fn study(
             }
         }
     }
-    let first = stages.iter().step_by(inputs.study.workloads.len().max(1)).filter(|_| loads);
-    first.into_iter().try_for_each(|stage| rest::wait(stage, stop, progress))
+    let each = stages.chunks(inputs.study.workloads.len().max(1)).filter(|_| loads);
+    each.into_iter().try_for_each(|own| rest::wait(&own.iter().collect::<Vec<_>>(), stop, progress))
 }
 
 pub(crate) enum Ensured {

@@ -94,11 +94,11 @@ fn movable(inputs: &Inputs, progress: &mut dyn Progress) -> Result<Vec<String>, 
 /// # Errors
 /// No contender whose data can be moved, an archive that cannot be reached, data that are not fresh, and what a load can meet.
 pub fn save(inputs: &Inputs, request: Request<'_>, progress: &mut dyn Progress, stop: &StopToken) -> Result<(), LabError> {
-    let archive = Archive::at(request.archive)?;
+    let archive = Archive::at(request.archive, stop)?;
     let names = movable(inputs, progress)?;
     // What is wrong with it is found before a long load.
     let probe = format!("{}/{}/000000", names[0], new_id()?);
-    archive.put(&probe, b"perbuck looks whether it may write here\n").and_then(|()| archive.remove(&probe))?;
+    archive.put(&probe, b"perbuck looks whether it may write here\n".to_vec()).and_then(|()| archive.remove(&probe))?;
     servers::clean(&inputs.study, progress);
     for name in &names {
         let only = inputs.only(name)?;
@@ -128,7 +128,7 @@ fn save_one(
         is_fresh(stage)
     });
     servers.explain(ready)?;
-    rest::wait(&stages[0], stop, progress)?;
+    rest::wait(&stages.iter().collect::<Vec<_>>(), stop, progress)?;
     progress.passing(&format!("{}: saving its data", contender.name));
     let wanted = wanted(inputs, contender, &stages, stop)?;
     let manifest = Manifest::new(&contender.name, wanted, id);
@@ -178,7 +178,7 @@ fn put(
     };
     manifest.entries = sources.iter().map(|source| source.entry.clone()).collect();
     let text = manifest.text().map_err(|why| LabError::failed(format!("{who}: cannot write the manifest: {why}"), ""))?;
-    archive.put(&manifest_name(&who), &text)?;
+    archive.put(&manifest_name(&who), text)?;
     remove(archive, &who, &folder)?;
     let (all, stored) = (megabytes(manifest.bytes()), megabytes(manifest.stored()));
     let parts = if manifest.parts.len() == 1 { "1 part".to_owned() } else { format!("{} parts", manifest.parts.len()) };
@@ -193,7 +193,7 @@ fn put(
 /// No contender whose data can be moved, an archive that cannot be reached or holds none, data that were made otherwise or are damaged. The old
 /// data stay then.
 pub fn restore(inputs: &Inputs, request: Request<'_>, progress: &mut dyn Progress, stop: &StopToken) -> Result<(), LabError> {
-    let archive = Archive::at(request.archive)?;
+    let archive = Archive::at(request.archive, stop)?;
     let all = movable(inputs, progress)?.iter().map(|name| inputs.only(name)).collect::<Result<Vec<_>, _>>()?;
     let mut found = Vec::new();
     // All of them are looked at before anything is moved.
@@ -231,7 +231,7 @@ pub fn restore(inputs: &Inputs, request: Request<'_>, progress: &mut dyn Progres
 /// # Errors
 /// An archive that cannot be read.
 pub fn list(archive: &str) -> Result<(Vec<Manifest>, Vec<String>), LabError> {
-    listed(&Archive::at(archive)?)
+    listed(&Archive::at(archive, &StopToken::default())?)
 }
 
 fn listed(archive: &Archive) -> Result<(Vec<Manifest>, Vec<String>), LabError> {
@@ -249,7 +249,7 @@ fn listed(archive: &Archive) -> Result<(Vec<Manifest>, Vec<String>), LabError> {
 /// # Errors
 /// An archive that cannot be read or written, and a contender that it does not hold.
 pub fn drop_from(archive: &str, contenders: &[String]) -> Result<Vec<String>, LabError> {
-    let (at, title) = (Archive::at(archive)?, archive);
+    let (at, title) = (Archive::at(archive, &StopToken::default())?, archive);
     let (all, left) = listed(&at)?;
     if let Some(none) = contenders.iter().find(|name| !all.iter().any(|manifest| manifest.contender == **name)) {
         let message = format!("{title} holds no data of contender `{none}`");

@@ -23,15 +23,31 @@ const ASKED: u32 = 5;
 const POLL: Duration = Duration::from_secs(2);
 const STEP: Duration = Duration::from_millis(100);
 
-/// Waits until the servers of a stage are at rest, as far as they tell.
-pub(crate) fn wait(stage: &Stage, stop: &StopToken, progress: &mut dyn Progress) -> Result<(), LabError> {
-    let (title, limit) = (&stage.title, stage.wait_ready.unwrap_or(LIMIT));
+/// Waits until the servers of these stages of one contender are at rest, as far as they tell.
+pub(crate) fn wait(stages: &[&Stage], stop: &StopToken, progress: &mut dyn Progress) -> Result<(), LabError> {
+    let Some(stage) = stages.first() else { return Ok(()) };
+    if limit(stage).is_zero() {
+        return Ok(());
+    }
+    let mut wrote = false;
+    for stage in stages {
+        wrote |= write_back(stage, progress)?;
+    }
+    settled(stage, wrote, stop, progress)
+}
+
+fn limit(stage: &Stage) -> Duration {
+    stage.wait_ready.unwrap_or(LIMIT)
+}
+
+/// Waits until the servers of a stage say that they are at rest; where they never do, it is said, unless what a load left is `written`.
+pub(crate) fn settled(stage: &Stage, written: bool, stop: &StopToken, progress: &mut dyn Progress) -> Result<(), LabError> {
+    let (title, limit) = (&stage.title, limit(stage));
     if limit.is_zero() {
         return Ok(());
     }
-    let wrote = write_back(stage, progress)?;
     let Some(mut first) = stage.server.settling()? else {
-        if stage.wait_ready.is_some() && !wrote {
+        if stage.wait_ready.is_some() && !written {
             let who = stage.dialect.name();
             progress.line(&format!("{title}: {who} does not tell whether it is at rest; trials begin without a wait"));
         }
@@ -53,15 +69,14 @@ pub(crate) fn wait(stage: &Stage, stop: &StopToken, progress: &mut dyn Progress)
 
 /// Has the server write what the load left in its memory; whether it knows how to.
 fn write_back(stage: &Stage, progress: &mut dyn Progress) -> Result<bool, LabError> {
-    let Some(statement) = stage.dialect.write_back() else { return Ok(false) };
-    match stage.server.execute("writing what the load left in memory", statement) {
-        Err(denied) if denied.cause() == Some(Cause::NoRight) => {
+    match stage.server.write_back(&stage.tables) {
+        Err(denied) if denied.cause == Some(Cause::NoRight) => {
             let why = "the first trials share the server with what the load left to write";
-            progress.alert(&format!("{}: the user may not say {statement}, so {why}; grant it the right to", stage.title));
+            progress.alert(&format!("{}: {}, so {why}; grant the user the right to", stage.title, denied.message));
+            Ok(true)
         }
-        done => done?,
+        done => done.map_err(|error| LabError::target(&stage.title, &error)),
     }
-    Ok(true)
 }
 
 /// The parts that do not tell, and why.

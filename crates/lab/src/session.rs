@@ -131,9 +131,12 @@ impl<'a> Session<'a> {
 
     /// Waits until the servers of these stages are at rest, once for those of a contender.
     pub(crate) fn rest(&self, stages: &BTreeSet<usize>, progress: &mut dyn Progress) -> Result<(), LabError> {
-        let workloads = self.inputs.study.workloads.len();
-        let first = |stage: &&usize| !stages.range(*stage - *stage % workloads..**stage).any(|_| true);
-        stages.iter().filter(first).try_for_each(|stage| rest::wait(&self.stages[*stage], self.stop, progress))
+        let of = |stage: &usize| stage / self.inputs.study.workloads.len();
+        let all: Vec<usize> = stages.iter().copied().collect();
+        all.chunk_by(|a, b| of(a) == of(b)).try_for_each(|own| {
+            let own: Vec<&Stage> = own.iter().map(|stage| &self.stages[*stage]).collect();
+            rest::wait(&own, self.stop, progress)
+        })
     }
 
     /// Restores the settings of a contender's servers before something is done that is no trial.
@@ -231,7 +234,7 @@ impl<'a> Session<'a> {
         let at = &self.stages[stage];
         let done = match self.servers.cool(self.inputs.registry, contender, self.stop, progress)? {
             Some(done) => {
-                rest::wait(at, self.stop, &mut Details(progress))?;
+                rest::settled(at, false, self.stop, &mut Details(progress))?;
                 done
             }
             None => cold::close(at)?,
@@ -342,7 +345,7 @@ impl<'a> Session<'a> {
             prepare::check(stage, progress)?;
         }
         prepare::load(stage, None, self.stop, progress)?;
-        rest::wait(stage, self.stop, progress)?;
+        rest::wait(&[stage], self.stop, progress)?;
         Ok(Readied::Reloaded)
     }
 

@@ -164,6 +164,8 @@ pub trait Server: HostCheck + Files + Send + Sync {
     fn meter(&self, connections: u32) -> Metering;
     /// How far the servers are from rest after a load; `None` where they never tell.
     fn settling(&self) -> Result<Option<Settling>, LabError>;
+    /// Has the server write what a load of these tables left in its memory; whether it can be asked to.
+    fn write_back(&self, tables: &[String]) -> Result<bool, DriverError>;
     /// What these tables take on the servers.
     fn data_size(&self, tables: &[String]) -> Result<DataSize, LabError>;
     /// What the servers have executed so far.

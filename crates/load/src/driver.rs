@@ -10,7 +10,8 @@ pub use perbuck_core::run_record::{Build, DataSize, Observed, ServerWork, arch};
 
 use crate::error::{DriverError, ErrorClass};
 use crate::meter::Meter;
-use crate::preflight::HostFacts;
+use crate::preflight::{HostFacts, HostProblem};
+use crate::query::Query;
 use crate::records::Records;
 use crate::statement::{Catalogue, Statement, StatementId};
 use crate::values::{Params, Rows};
@@ -223,9 +224,24 @@ pub trait Driver: Send + Sync + 'static {
         std::future::ready(Ok(None))
     }
 
-    /// The file that holds a copy of the data, if there is one; `None` where there are no copies.
+    /// Has the server write what a load of these tables left in its memory, for which trials would wait otherwise; whether it can be asked to.
+    fn write_back(&self, _tables: &[String]) -> impl Future<Output = Result<bool, DriverError>> {
+        std::future::ready(Ok(false))
+    }
+
+    /// The file that holds a copy of the data, if there is one; `None` where copies are no files.
     fn copy_file(&self) -> Option<PathBuf> {
         None
+    }
+
+    /// Whether a copy is there, whole.
+    fn has_copy(&self) -> impl Future<Output = Result<bool, DriverError>> {
+        std::future::ready(Ok(self.copy_file().is_some_and(|file| file.exists())))
+    }
+
+    /// What keeps copies from being saved and restored, as far as it shows before there are data.
+    fn copy_problems(&self) -> impl Future<Output = Result<Vec<HostProblem>, DriverError>> {
+        std::future::ready(Ok(Vec::new()))
     }
 
     /// Saves a copy of all data, in place of one that was saved before; no session may be open. It is there whole, or not at all.
@@ -234,7 +250,8 @@ pub trait Driver: Send + Sync + 'static {
     }
 
     /// Restores the copy: afterwards the data are those of before, or those that were saved, and no mix of both. No session may be open.
-    fn restore_copy(&self) -> impl Future<Output = Result<(), DriverError>> {
+    /// Restored data of a server hold what these `notes` write.
+    fn restore_copy(&self, _notes: &[Query]) -> impl Future<Output = Result<(), DriverError>> {
         std::future::ready(Err(no_copies()))
     }
 

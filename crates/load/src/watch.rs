@@ -162,14 +162,15 @@ impl fmt::Debug for Waits {
 }
 
 /// A wait in progress; it ends when this is dropped.
-pub(crate) struct Entered<'a> {
+pub struct Entered<'a> {
     waits: &'a Waits,
     wait: Arc<Wait>,
     before: Option<Arc<Wait>>,
 }
 
 impl Waits {
-    pub(crate) fn enter(&self, what: String, blockers: Option<Blockers>) -> Entered<'_> {
+    /// Notes that this thread waits for something from now on.
+    pub fn enter(&self, what: String, blockers: Option<Blockers>) -> Entered<'_> {
         let wait = Arc::new(Wait { what, blockers, asked: Mutex::new((Instant::now(), String::new())) });
         lock(&self.open).push(wait.clone());
         let before = OPEN.replace(Some(wait.clone()));

@@ -1,18 +1,23 @@
 //! Objects in a bucket that speaks S3: they are put, read, listed and removed by blocking calls.
 //!
 //! It knows what perbuck needs and no more. Each object is sent by one request, and is there whole or not at all, so no upload of several parts
-//! is ever left unfinished. Every wait has a limit, and a request that a server could not answer is repeated a few times.
+//! is ever left unfinished. Every wait has a limit, and a request that a server could not answer is repeated a few times. Once the user wants to
+//! stop, no request is repeated, and all waits together last a second.
 
 mod answer;
 mod settings;
 mod sign;
 
+use std::fmt;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::sync::{Arc, OnceLock};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 use ureq::http::{Request, Response};
+use ureq::tls::TlsConfig;
 use ureq::{Agent, Body};
 
 use answer::Listed;
@@ -27,6 +32,10 @@ const LIMIT: Duration = Duration::from_secs(120);
 const ATTEMPTS: u32 = 5;
 /// The wait before the second attempt; each further one is twice as long.
 const WAIT: Duration = Duration::from_millis(200);
+/// How long requests may still take once the user wants to stop: a server that answers is left tidy.
+const GRACE: Duration = Duration::from_secs(1);
+/// How often a wait looks whether the user wants to stop.
+const LOOK: Duration = Duration::from_millis(50);
 /// Bytes of an error or of a page of a list, at most.
 const TEXT: u64 = 16 << 20;
 
@@ -39,6 +48,8 @@ pub enum Problem {
     Bucket(String),
     /// The server cannot be reached, or could not answer after several attempts.
     Unreached(String),
+    /// The user wants to stop.
+    Stopped,
     /// Anything else that it answers.
     Other(String),
 }
@@ -48,6 +59,7 @@ impl Problem {
     pub fn text(&self) -> &str {
         match self {
             Self::Denied(text) | Self::Bucket(text) | Self::Unreached(text) | Self::Other(text) => text,
+            Self::Stopped => "interrupted",
         }
     }
 }
@@ -61,8 +73,10 @@ pub struct Object {
     pub bytes: u64,
 }
 
+/// Whether the user wants to stop.
+pub type Stopped = Box<dyn Fn() -> bool + Send + Sync>;
+
 /// A bucket at a server.
-#[derive(Debug)]
 pub struct Bucket {
     name: String,
     /// Of the server or of the bucket, with the port where it is no usual one.
@@ -74,18 +88,28 @@ pub struct Bucket {
     keys: Keys,
     agent: Agent,
     repeated: AtomicU32,
+    stopped: Stopped,
+    /// Since when the user wants to stop, as far as it was noticed.
+    stopped_at: OnceLock<Instant>,
+}
+
+impl fmt::Debug for Bucket {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Bucket({} at {})", self.name, self.authority)
+    }
 }
 
 impl Bucket {
     /// The bucket of that name; nothing is sent yet.
-    pub fn new(name: &str, settings: Settings) -> Self {
-        let Settings { scheme, authority, region, in_path, keys } = settings;
+    pub fn new(name: &str, settings: Settings, stopped: Stopped) -> Self {
+        let Settings { scheme, authority, region, in_path, keys, roots } = settings;
         let (authority, root) = match in_path {
             true => (authority, format!("/{}", encoded(name, false))),
             false => (format!("{name}.{authority}"), String::new()),
         };
         // A redirect would go to where the signature does not hold.
         let agent = Agent::config_builder()
+            .tls_config(TlsConfig::builder().root_certs(roots).build())
             .timeout_connect(Some(CONNECT))
             .timeout_global(Some(LIMIT))
             .http_status_as_error(false)
@@ -93,7 +117,13 @@ impl Bucket {
             .max_redirects_will_error(false)
             .build()
             .into();
-        Self { name: name.to_owned(), authority, scheme, root, region, keys, agent, repeated: AtomicU32::new(0) }
+        let (name, repeated, stopped_at) = (name.to_owned(), AtomicU32::new(0), OnceLock::new());
+        Self { name, authority, scheme, root, region, keys, agent, repeated, stopped, stopped_at }
+    }
+
+    /// The host with the port that is asked.
+    pub fn authority(&self) -> &str {
+        &self.authority
     }
 
     /// Requests that had to be repeated so far.
@@ -105,8 +135,8 @@ impl Bucket {
     ///
     /// # Errors
     /// What the server answers, or that it does not.
-    pub fn put(&self, key: &str, bytes: &[u8]) -> Result<(), Problem> {
-        let answer = self.sent("PUT", key, &[], bytes)?;
+    pub fn put(&self, key: &str, bytes: Vec<u8>) -> Result<(), Problem> {
+        let answer = self.sent("PUT", key, &[], &Arc::new(bytes))?;
         self.done(answer).map(drop)
     }
 
@@ -115,7 +145,7 @@ impl Bucket {
     /// # Errors
     /// Likewise, and one that is longer.
     pub fn get(&self, key: &str, bytes_max: u64) -> Result<Option<Vec<u8>>, Problem> {
-        let answer = self.sent("GET", key, &[], &[])?;
+        let answer = self.sent("GET", key, &[], &Arc::default())?;
         if answer.says_missing() {
             return Ok(None);
         }
@@ -131,7 +161,7 @@ impl Bucket {
     /// # Errors
     /// What the server answers, or that it does not.
     pub fn delete(&self, key: &str) -> Result<(), Problem> {
-        let answer = self.sent("DELETE", key, &[], &[])?;
+        let answer = self.sent("DELETE", key, &[], &Arc::default())?;
         if answer.says_missing() {
             return Ok(());
         }
@@ -147,7 +177,7 @@ impl Bucket {
         loop {
             let mut query = vec![("list-type", "2"), ("prefix", prefix)];
             query.extend(from.as_deref().map(|from| ("continuation-token", from)));
-            let answer = self.sent("GET", "", &query, &[])?;
+            let answer = self.sent("GET", "", &query, &Arc::default())?;
             let Listed { objects, next } = answer::listed(&self.done(answer)?).map_err(Problem::Other)?;
             all.extend(objects);
             // A server that says the same again would be asked for ever.
@@ -160,10 +190,10 @@ impl Bucket {
     }
 
     /// Sends a request until it is answered, with a limit.
-    fn sent(&self, method: &str, key: &str, query: &[(&str, &str)], body: &[u8]) -> Result<Answer, Problem> {
+    fn sent(&self, method: &str, key: &str, query: &[(&str, &str)], body: &Arc<Vec<u8>>) -> Result<Answer, Problem> {
         let mut attempt = 1;
         loop {
-            let came = self.once(method, key, query, body);
+            let came = self.once(method, key, query, body)?;
             let why = match &came {
                 Ok(answer) if answer.is_busy() => format!("it answers {} {}", answer.status, answer.code()),
                 Ok(_) => return came.map_err(Problem::Unreached),
@@ -173,13 +203,62 @@ impl Bucket {
                 let at = &self.authority;
                 return Err(Problem::Unreached(format!("{at} did not answer in {ATTEMPTS} attempts: {why}")));
             }
+            let until = Instant::now() + WAIT * 2_u32.pow(attempt - 1);
+            while let Some(left) = until.checked_duration_since(Instant::now()).filter(|left| !left.is_zero()) {
+                if (self.stopped)() {
+                    return Err(Problem::Stopped);
+                }
+                thread::sleep(left.min(LOOK));
+            }
             self.repeated.fetch_add(1, Ordering::Relaxed);
-            thread::sleep(WAIT * 2_u32.pow(attempt - 1));
             attempt += 1;
         }
     }
 
-    fn once(&self, method: &str, key: &str, query: &[(&str, &str)], body: &[u8]) -> Result<Answer, String> {
+    /// Whether no wait may go on.
+    fn is_over(&self) -> bool {
+        (self.stopped)() && self.stopped_at.get_or_init(Instant::now).elapsed() >= GRACE
+    }
+
+    /// Sends a request once. A thread of its own waits for the answer: names are resolved and connections opened by calls that nothing ends.
+    fn once(
+        &self,
+        method: &str,
+        key: &str,
+        query: &[(&str, &str)],
+        body: &Arc<Vec<u8>>,
+    ) -> Result<Result<Answer, String>, Problem> {
+        if self.is_over() {
+            return Err(Problem::Stopped);
+        }
+        let request = match self.signed(method, key, query, body) {
+            Ok(request) => request,
+            Err(why) => return Ok(Err(why)),
+        };
+        let (tell, told) = channel();
+        let (agent, body) = (self.agent.clone(), body.clone());
+        let ask = move || {
+            let response = match request.method().as_str() {
+                "PUT" => agent.run(request.map(|()| body.as_slice())),
+                _ => agent.run(request),
+            };
+            // No one waits any more once the user stopped.
+            let _ = tell.send(response.map_err(|e| e.to_string()).and_then(Answer::read));
+        };
+        if let Err(error) = thread::Builder::new().name("bucket".to_owned()).spawn(ask) {
+            return Ok(Err(format!("cannot start a thread: {error}")));
+        }
+        loop {
+            match told.recv_timeout(LOOK) {
+                Ok(came) => return Ok(came),
+                Err(RecvTimeoutError::Disconnected) => return Ok(Err("the request ended without an answer".to_owned())),
+                Err(RecvTimeoutError::Timeout) if self.is_over() => return Err(Problem::Stopped),
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+        }
+    }
+
+    fn signed(&self, method: &str, key: &str, query: &[(&str, &str)], body: &[u8]) -> Result<Request<()>, String> {
         let path = if key.is_empty() { format!("{}/", self.root) } else { format!("{}/{}", self.root, encoded(key, true)) };
         // An object of the root of a bucket whose name is in the path has no slash at its end.
         let path = if key.is_empty() && !self.root.is_empty() { self.root.clone() } else { path };
@@ -191,11 +270,7 @@ impl Bucket {
         for (name, value) in signed.headers(&self.keys, &moment) {
             request = request.header(name, value);
         }
-        let response = match method {
-            "PUT" => self.agent.run(request.body(body).map_err(|e| e.to_string())?),
-            _ => self.agent.run(request.body(()).map_err(|e| e.to_string())?),
-        };
-        Answer::read(response.map_err(|e| e.to_string())?)
+        request.body(()).map_err(|e| e.to_string())
     }
 
     /// The body of an answer that says that all is well.

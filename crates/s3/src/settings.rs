@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use ureq::tls::{PemItem, RootCerts, parse_pem};
+
 use crate::sign::{Keys, encoded};
 
 /// A server of buckets, and the keys to it.
@@ -13,15 +15,17 @@ pub struct Settings {
     /// Whether the name of the bucket is in the path, and not in that of the host.
     pub(crate) in_path: bool,
     pub(crate) keys: Keys,
+    /// Who signs the certificates of servers.
+    pub(crate) roots: RootCerts,
 }
 
 impl Settings {
     /// What the variables say, and the file of keys where they have none: `AWS_ENDPOINT_URL_S3` or `AWS_ENDPOINT_URL`, `AWS_REGION`,
-    /// `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY`, `AWS_SESSION_TOKEN`, `AWS_SHARED_CREDENTIALS_FILE`, `AWS_PROFILE`. `usual` is the
-    /// server where they name none; Amazon's where that names none.
+    /// `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY`, `AWS_SESSION_TOKEN`, `AWS_SHARED_CREDENTIALS_FILE`, `AWS_PROFILE`,
+    /// `AWS_CA_BUNDLE`. `usual` is the server where they name none; Amazon's where that names none.
     ///
     /// # Errors
-    /// An address that is none, and keys that are missing.
+    /// An address that is none, keys that are missing, and certificate authorities that cannot be read.
     pub fn of(
         bucket: &str,
         usual: Option<&str>,
@@ -36,11 +40,12 @@ impl Settings {
             (None, Some(_)) => return Err("AWS_SECRET_ACCESS_KEY is set, and AWS_ACCESS_KEY_ID is not".to_owned()),
             (None, None) => of_file(&set, file)?,
         };
+        let roots = set("AWS_CA_BUNDLE").map_or(Ok(RootCerts::WebPki), |path| authorities(&path, file))?;
         let endpoint = set("AWS_ENDPOINT_URL_S3").or_else(|| set("AWS_ENDPOINT_URL")).or_else(|| usual.map(str::to_owned));
         let Some(endpoint) = endpoint else {
             let authority = format!("s3.{region}.amazonaws.com");
             // The certificates of Amazon do not cover a name with a dot in it.
-            return Ok(Self { scheme: "https", authority, region, in_path: bucket.contains('.'), keys });
+            return Ok(Self { scheme: "https", authority, region, in_path: bucket.contains('.'), keys, roots });
         };
         let (scheme, rest) = match (endpoint.strip_prefix("https://"), endpoint.strip_prefix("http://")) {
             (Some(rest), _) => ("https", rest.strip_suffix(":443").unwrap_or(rest)),
@@ -54,13 +59,23 @@ impl Settings {
             // It may hold a password.
             return Err("the endpoint is no http://HOST:PORT".to_owned());
         }
-        Ok(Self { scheme, authority: authority.to_owned(), region, in_path: true, keys })
+        Ok(Self { scheme, authority: authority.to_owned(), region, in_path: true, keys, roots })
     }
 
     /// The host with the port that is asked.
     pub fn authority(&self) -> &str {
         &self.authority
     }
+}
+
+/// The certificate authorities in a file, which then are the only ones.
+fn authorities(path: &str, file: &dyn Fn(&str) -> Option<String>) -> Result<RootCerts, String> {
+    let Some(text) = file(path) else { return Err(format!("AWS_CA_BUNDLE: {path} cannot be read")) };
+    let certificate = |item| if let PemItem::Certificate(certificate) = item { Some(certificate) } else { None };
+    let items = parse_pem(text.as_bytes()).collect::<Result<Vec<_>, _>>();
+    let items = items.map_err(|error| format!("AWS_CA_BUNDLE: {path} is no PEM: {error}"))?;
+    let found: Vec<_> = items.into_iter().filter_map(certificate).collect();
+    if found.is_empty() { Err(format!("AWS_CA_BUNDLE: {path} holds no certificate")) } else { Ok(found.into()) }
 }
 
 /// The keys of a profile in the file of keys.
@@ -109,6 +124,15 @@ mod tests {
             let why = read("b", &[&KEYS[..], &[("AWS_ENDPOINT_URL", wrong)]].concat(), None).unwrap_err();
             assert!(why.contains("the endpoint") && !why.contains("hidden"), "{why}");
         }
+    }
+
+    #[test]
+    fn certificate_authorities_come_from_a_file() {
+        let bundle = [KEYS[0], KEYS[1], ("AWS_CA_BUNDLE", "/ca.pem")];
+        let why = |file| read("b", &bundle, file).unwrap_err();
+        assert!(why(None).contains("/ca.pem cannot be read"));
+        assert!(why(Some("no PEM")).contains("/ca.pem holds no certificate"));
+        assert!(matches!(read("b", &KEYS, None).unwrap().roots, RootCerts::WebPki));
     }
 
     #[test]

@@ -21,6 +21,11 @@ pub struct Gateway {
 
 impl Gateway {
     pub fn start() -> Self {
+        Self::with(&[])
+    }
+
+    /// One with these arguments before all others.
+    pub fn with(arguments: &[&str]) -> Self {
         let folder = tempfile::tempdir().unwrap();
         fs::create_dir_all(folder.path().join("root").join(BUCKET)).unwrap();
         fs::create_dir(folder.path().join("marks")).unwrap();
@@ -30,6 +35,7 @@ impl Gateway {
             .env_clear()
             .env("ROOT_ACCESS_KEY", KEY)
             .env("ROOT_SECRET_KEY", SECRET)
+            .args(arguments)
             .args(["--port", &format!("127.0.0.1:{port}")]);
         // What it notes of objects would be attributes of files, which not each file system has.
         command.args(["posix", "--sidecar"]).arg(folder.path().join("marks")).arg(folder.path().join("root"));

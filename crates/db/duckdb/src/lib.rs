@@ -38,6 +38,7 @@ use perbuck_database::{Database, Dialect, Wishes};
 use perbuck_load::driver::{DataSize, Driver, Means, SessionId, TargetFacts};
 use perbuck_load::error::{DriverError, ErrorClass};
 use perbuck_load::preflight::HostFacts;
+use perbuck_load::query::Query;
 
 pub use dialect::DuckdbDialect;
 pub use library::VARIABLE;
@@ -160,7 +161,7 @@ impl Driver for DuckdbDriver {
         self.copy().save()
     }
 
-    async fn restore_copy(&self) -> Result<(), DriverError> {
+    async fn restore_copy(&self, _notes: &[Query]) -> Result<(), DriverError> {
         self.close()?;
         self.copy().restore()
     }

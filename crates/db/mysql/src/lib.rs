@@ -39,6 +39,7 @@ mod size;
 mod status_ports;
 mod tidb;
 mod wire;
+mod written;
 
 #[cfg(test)]
 mod answer_tests;
@@ -181,6 +182,10 @@ impl Driver for MysqlDriver {
 
     async fn settling(&self) -> Result<Option<Settling>, DriverError> {
         on_a_session(self, tidb::settling).await
+    }
+
+    async fn write_back(&self, tables: &[String]) -> Result<bool, DriverError> {
+        on_a_session(self, async |session| written::write_back(session, tables).await).await
     }
 
     async fn data_size(&self, tables: &[String]) -> Result<DataSize, DriverError> {

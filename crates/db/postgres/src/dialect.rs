@@ -64,7 +64,13 @@ impl Dialect for Family {
             (Feature::ForeignKeysOfPartitions, Yugabyte) => {
                 Lack::of("YugabyteDB before 2.25 has no foreign keys to partitioned tables")
             }
-            (Feature::Copies, _) => Some(NO_COPIES),
+            (Feature::Copies, Cockroach) => {
+                Some(Lack { why: "CockroachDB makes no database from another one", help: NO_COPIES.help })
+            }
+            (Feature::Copies, Yugabyte) => Some(Lack {
+                why: "YugabyteDB makes no database from one that holds tables: they lie in tablets",
+                help: NO_COPIES.help,
+            }),
             (Feature::ReadUncommitted, Cockroach) => Lack::of("which CockroachDB does not support"),
             (Feature::ReadUncommitted, Yugabyte) => Lack::of("which YugabyteDB does not support"),
             (
@@ -74,7 +80,8 @@ impl Dialect for Family {
                 | Feature::ForeignKeysOfPartitions
                 | Feature::SessionVariables
                 | Feature::ReadUncommitted
-                | Feature::Csv,
+                | Feature::Csv
+                | Feature::Copies,
                 _,
             ) => None,
         }
@@ -246,11 +253,6 @@ impl Dialect for Family {
     fn create_database(&self, name: &str) -> Option<(&'static str, String)> {
         let name = name.replace('"', "\"\"");
         Some(("postgres", format!("CREATE DATABASE \"{name}\"")))
-    }
-
-    fn write_back(&self) -> Option<&'static str> {
-        // CockroachDB has no such statement, and YugabyteDB's tables are not PostgreSQL's.
-        (*self == Postgres).then_some("CHECKPOINT")
     }
 
     fn blockers(&self) -> &'static [&'static str] {

@@ -9,10 +9,12 @@
 
 use std::collections::BTreeMap;
 
-use perbuck_load::driver::{DataSize, Driver, ServerWork, SessionId, TargetFacts};
+use perbuck_load::driver::{DataSize, Driver, ServerWork, Session as _, SessionId, TargetFacts};
 use perbuck_load::error::DriverError;
 use perbuck_load::meter::Meter;
-use perbuck_load::preflight::HostFacts;
+use perbuck_load::preflight::{HostFacts, HostProblem};
+use perbuck_load::query::Query;
+use perbuck_load::values::Rows;
 
 use perbuck_database::address::{TargetProblem, problem};
 use perbuck_database::secret::Secret;
@@ -22,6 +24,7 @@ use perbuck_net::reach::{Access, literal, noted, on_a_session, on_host, set_up, 
 use perbuck_net::sent::Sent;
 
 mod bulk;
+mod copy;
 mod dialect;
 mod errors;
 mod facts;
@@ -173,6 +176,38 @@ impl Driver for PostgresDriver {
             Family::Cockroach => Ok(DataSize::default()),
             _ => on_a_session(self, async |session| size::data_size(session, tables).await).await,
         }
+    }
+
+    async fn write_back(&self, _tables: &[String]) -> Result<bool, DriverError> {
+        // CockroachDB has no such statement, and YugabyteDB's tables are not PostgreSQL's.
+        if self.family != Family::Postgres {
+            return Ok(false);
+        }
+        let asked = async |session: &mut PostgresSession| {
+            session.lift_timeout();
+            session.query("CHECKPOINT", &mut Rows::default()).await
+        };
+        on_a_session(self, asked).await.map(|_| true)
+    }
+
+    async fn has_copy(&self) -> Result<bool, DriverError> {
+        copy::is_there(self).await
+    }
+
+    async fn copy_problems(&self) -> Result<Vec<HostProblem>, DriverError> {
+        copy::problems(self).await
+    }
+
+    async fn save_copy(&self) -> Result<(), DriverError> {
+        copy::save(self).await
+    }
+
+    async fn restore_copy(&self, notes: &[Query]) -> Result<(), DriverError> {
+        copy::restore(self, notes).await
+    }
+
+    async fn drop_copy(&self) -> Result<(), DriverError> {
+        copy::remove(self).await
     }
 
     fn sent(&self) -> u64 {

@@ -30,6 +30,7 @@ use perbuck_database::{Database, Dialect, Wishes};
 use perbuck_load::driver::{DataSize, Driver, SessionId, TargetFacts};
 use perbuck_load::error::{DriverError, ErrorClass};
 use perbuck_load::preflight::HostFacts;
+use perbuck_load::query::Query;
 use rusqlite::Connection;
 
 use errors::driver_error;
@@ -143,7 +144,7 @@ impl Driver for SqliteDriver {
         self.copy().save()
     }
 
-    async fn restore_copy(&self) -> Result<(), DriverError> {
+    async fn restore_copy(&self, _notes: &[Query]) -> Result<(), DriverError> {
         self.close()?;
         self.copy().restore()
     }

@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 
 use perbuck_core::study::Study;
 use perbuck_load::error::Cause;
+use perbuck_load::query::Query;
 use perbuck_load::stop::StopToken;
 use perbuck_load::watch::Finishing;
 
@@ -97,6 +98,12 @@ impl Leases {
             leases.renewal = Some(renewal.map_err(|e| LabError::failed(format!("cannot start a thread: {e}"), ""))?);
         }
         Ok(leases)
+    }
+
+    /// What writes the lease of a stage's database into data that take the place of these.
+    pub(crate) fn notes_of(&self, stage: &Stage) -> Vec<Query> {
+        let table = self.shared.tables.iter().find(|table| table.address == stage.address);
+        table.map_or_else(Vec::new, |table| table.notes(&self.shared.own).into())
     }
 
     /// Whether all are still ours.

@@ -17,6 +17,7 @@ use crate::stage::{Server, Stage};
 
 /// The table, of one row.
 pub(crate) const TABLE: &str = "perbuck_lease";
+const COLUMNS: &str = "name VARCHAR(64) NOT NULL PRIMARY KEY, beat VARCHAR(64) NOT NULL, holder VARCHAR(400) NOT NULL";
 const NAME: &str = "run";
 const DOING: &str = "asking for the lease of its database";
 /// How long a renewal and a release may take: neither may hold a run.
@@ -29,6 +30,7 @@ const SETTLING: Duration = Duration::from_millis(300);
 #[derive(Clone)]
 pub(super) struct Table {
     pub(super) title: String,
+    pub(super) address: String,
     server: Arc<dyn Server>,
     dialect: &'static dyn Dialect,
 }
@@ -55,8 +57,8 @@ impl Row {
 
 impl Table {
     pub(super) fn of(stage: &Stage) -> Self {
-        let Stage { title, server, dialect, .. } = stage;
-        Self { title: title.clone(), server: server.clone(), dialect: *dialect }
+        let Stage { title, address, server, dialect, .. } = stage;
+        Self { title: title.clone(), address: address.clone(), server: server.clone(), dialect: *dialect }
     }
 
     fn has_sql(&self) -> bool {
@@ -77,8 +79,7 @@ impl Table {
         if !self.has_sql() || self.exists()? {
             return Ok(());
         }
-        let columns = "name VARCHAR(64) NOT NULL PRIMARY KEY, beat VARCHAR(64) NOT NULL, holder VARCHAR(400) NOT NULL";
-        let made = self.server.execute("making the lease of its database", &format!("CREATE TABLE {TABLE} ({columns})"));
+        let made = self.server.execute("making the lease of its database", &format!("CREATE TABLE {TABLE} ({COLUMNS})"));
         match made {
             // Another perbuck made it in between.
             Err(_) if self.exists()? => Ok(()),
@@ -121,6 +122,12 @@ impl Table {
             _ if error.class == ErrorClass::Retry => Ok(false),
             _ => Err(LabError::target(&self.title, &error)),
         })
+    }
+
+    /// What writes the row into other data that take the place of these.
+    pub(super) fn notes(&self, own: &Holder) -> [Query; 2] {
+        let row = self.dialect.upsert(TABLE, ["name", "beat", "holder"], [NAME, "0", &own.text()]);
+        [format!("CREATE TABLE IF NOT EXISTS {TABLE} ({COLUMNS})").into(), row]
     }
 
     /// Raises the number; another holder that has taken the lease meanwhile. A row that is gone is written again.

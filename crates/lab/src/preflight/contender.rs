@@ -7,7 +7,7 @@ use perbuck_core::run_record::{HostRecord, Observed};
 use perbuck_core::study::{Contender, Reset, ServerSpec};
 use perbuck_deploy::local::Kind;
 use perbuck_load::error::{Cause, DriverError};
-use perbuck_load::preflight::HostFacts;
+use perbuck_load::preflight::{HostFacts, HostProblem};
 use perbuck_load::stop::StopToken;
 
 use super::{Preflight, Purpose, Request, SeenHost};
@@ -74,6 +74,7 @@ impl Look<'_> {
             }
         }
         self.versions(&seen);
+        self.copies(stage, &seen)?;
         // Checks and loads begin on the first host.
         match seen.first() {
             Some((name, facts)) if hosts.first().is_none_or(|first| first == name) => self.data(stage, facts),
@@ -119,6 +120,18 @@ impl Look<'_> {
         if !first.version.is_empty() && !self.found.notes.contains(&note) {
             self.found.notes.push(note);
         }
+    }
+
+    /// Whether the data can be restored, where the study asks for it.
+    fn copies(&mut self, stage: &Stage, seen: &[(&str, HostFacts)]) -> Result<(), LabError> {
+        if stage.reset != Reset::Restore || self.request.purpose == Purpose::Check || seen.is_empty() {
+            return Ok(());
+        }
+        let found = stage.server.copy_problems().map_err(|error| self.refused("", &error))?;
+        for HostProblem { message, help } in found {
+            self.problem(&LabError::new(ErrorKind::Target, format!("{}: {message}", stage.title), help));
+        }
+        Ok(())
     }
 
     /// What the user may do with the database, where data will be loaded; the folder they go to.

@@ -4,6 +4,7 @@ use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
+use perbuck_load::stop::StopToken;
 use perbuck_s3::{Bucket, Problem, Settings};
 
 use crate::error::{ErrorKind, LabError};
@@ -16,8 +17,25 @@ const GOOGLE: &str = "https://storage.googleapis.com";
 pub(super) enum Archive {
     /// On this machine.
     Folder(PathBuf),
-    /// A bucket, and what the keys of the objects start with.
-    Bucket(Box<Bucket>, String),
+    /// A bucket.
+    Bucket(Box<Remote>),
+}
+
+/// A bucket, what the keys of its objects start with, and what ends its waits.
+pub(super) struct Remote {
+    bucket: Bucket,
+    prefix: String,
+    stop: StopToken,
+}
+
+impl Remote {
+    /// Does something with an object, or with a list; who waits is told what for.
+    fn does<T>(&self, doing: &str, name: &str, work: impl FnOnce(&Bucket, &str) -> Result<T, Problem>) -> Result<T, LabError> {
+        let Self { bucket, prefix, stop } = self;
+        let what = if name.is_empty() { "the archive" } else { name };
+        let _open = stop.waits().enter(format!("to {doing} {what} at {}", bucket.authority()), None);
+        work(bucket, &format!("{prefix}{name}")).map_err(|problem| failed(doing, what, &problem))
+    }
 }
 
 impl Archive {
@@ -25,7 +43,7 @@ impl Archive {
     ///
     /// # Errors
     /// An address that is none, and keys that are missing.
-    pub(super) fn at(text: &str) -> Result<Self, LabError> {
+    pub(super) fn at(text: &str, stop: &StopToken) -> Result<Self, LabError> {
         let (rest, usual) = match (text.strip_prefix("s3://"), text.strip_prefix("gs://")) {
             (Some(rest), _) => (rest, None),
             (_, Some(rest)) => (rest, Some(GOOGLE)),
@@ -48,17 +66,19 @@ impl Archive {
         })?;
         let prefix = prefix.trim_matches('/');
         let prefix = if prefix.is_empty() { String::new() } else { format!("{prefix}/") };
-        Ok(Self::Bucket(Box::new(Bucket::new(name, settings)), prefix))
+        let stopped = stop.clone();
+        let bucket = Bucket::new(name, settings, Box::new(move || stopped.requested()));
+        Ok(Self::Bucket(Box::new(Remote { bucket, prefix, stop: stop.clone() })))
     }
 
     /// Puts bytes under a name, in place of those that are there: they are there whole, or not at all.
-    pub(super) fn put(&self, name: &str, bytes: &[u8]) -> Result<(), LabError> {
+    pub(super) fn put(&self, name: &str, bytes: Vec<u8>) -> Result<(), LabError> {
         match self {
             Self::Folder(root) => {
                 let path = root.join(name);
-                write_whole(&path, bytes).map_err(LabError::of_file("write", &path))
+                write_whole(&path, &bytes).map_err(LabError::of_file("write", &path))
             }
-            Self::Bucket(bucket, prefix) => bucket.put(&format!("{prefix}{name}"), bytes).map_err(|p| failed("put", name, &p)),
+            Self::Bucket(remote) => remote.does("put", name, |bucket, key| bucket.put(key, bytes)),
         }
     }
 
@@ -77,9 +97,7 @@ impl Archive {
                     read => read.map(Some).map_err(LabError::of_file("read", &path)),
                 }
             }
-            Self::Bucket(bucket, prefix) => {
-                bucket.get(&format!("{prefix}{name}"), bytes_max).map_err(|p| failed("read", name, &p))
-            }
+            Self::Bucket(remote) => remote.does("read", name, |bucket, key| bucket.get(key, bytes_max)),
         }
     }
 
@@ -97,9 +115,9 @@ impl Archive {
                 own.sort();
                 Ok(own)
             }
-            Self::Bucket(bucket, prefix) => {
-                let listed = bucket.list(&format!("{prefix}{start}")).map_err(|p| failed("list", start, &p))?;
-                let own = |key: &str| key.strip_prefix(prefix.as_str()).map(str::to_owned);
+            Self::Bucket(remote) => {
+                let listed = remote.does("list", start, Bucket::list)?;
+                let own = |key: &str| key.strip_prefix(remote.prefix.as_str()).map(str::to_owned);
                 Ok(listed.into_iter().filter_map(|object| Some((own(&object.key)?, object.bytes))).collect())
             }
         }
@@ -115,13 +133,13 @@ impl Archive {
                 above.take_while(|above| fs::remove_dir(root.join(above)).is_ok()).for_each(drop);
                 Ok(())
             }
-            Self::Bucket(bucket, prefix) => bucket.delete(&format!("{prefix}{name}")).map_err(|p| failed("remove", name, &p)),
+            Self::Bucket(remote) => remote.does("remove", name, Bucket::delete),
         }
     }
 
     /// Requests that had to be repeated.
     pub(super) fn repeated(&self) -> u32 {
-        if let Self::Bucket(bucket, _) = self { bucket.repeated() } else { 0 }
+        if let Self::Bucket(remote) = self { remote.bucket.repeated() } else { 0 }
     }
 }
 
@@ -137,16 +155,16 @@ pub(super) fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
-fn failed(doing: &str, name: &str, problem: &Problem) -> LabError {
+fn failed(doing: &str, what: &str, problem: &Problem) -> LabError {
     let help = match problem {
         Problem::Denied(_) => {
             "check AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, and that they may list, read, write and delete there"
         }
         Problem::Bucket(_) => "make the bucket first; check its name, AWS_REGION and AWS_ENDPOINT_URL",
-        Problem::Unreached(_) => "check AWS_ENDPOINT_URL and the network; the same command again is safe",
+        Problem::Unreached(_) => "check AWS_ENDPOINT_URL, AWS_CA_BUNDLE and the network; the same command again is safe",
+        Problem::Stopped => return LabError::interrupted(),
         Problem::Other(_) => "",
     };
-    let what = if name.is_empty() { "the archive" } else { name };
     LabError::new(ErrorKind::Target, format!("cannot {doing} {what}: {}", problem.text()), help)
 }
 
@@ -157,11 +175,11 @@ mod tests {
     #[test]
     fn a_folder_keeps_what_is_put_and_names_it() {
         let folder = tempfile::tempdir().unwrap();
-        let archive = Archive::at(folder.path().join("new").to_str().unwrap()).unwrap();
+        let archive = Archive::at(folder.path().join("new").to_str().unwrap(), &StopToken::default()).unwrap();
         assert_eq!(archive.names("").unwrap(), []);
-        archive.put("a/b/000000", b"12345").unwrap();
-        archive.put("a.json", b"{}").unwrap();
-        archive.put("a.json", b"{1}").unwrap();
+        archive.put("a/b/000000", b"12345".to_vec()).unwrap();
+        archive.put("a.json", b"{}".to_vec()).unwrap();
+        archive.put("a.json", b"{1}".to_vec()).unwrap();
         assert_eq!(archive.names("").unwrap(), [("a.json".to_owned(), 3), ("a/b/000000".to_owned(), 5)]);
         assert_eq!(archive.names("a/").unwrap().len(), 1);
         assert_eq!(archive.get("a.json", 3).unwrap().unwrap(), b"{1}");
@@ -174,7 +192,7 @@ mod tests {
     #[test]
     fn addresses_of_no_archive_are_told() {
         for wrong in ["ftp://h/x", "s3://", "s3:///x", "s3://a b/c", "gs://"] {
-            let error = Archive::at(wrong).err().unwrap();
+            let error = Archive::at(wrong, &StopToken::default()).err().unwrap();
             assert_eq!(error.kind(), ErrorKind::Usage, "{wrong}");
         }
     }

@@ -47,7 +47,7 @@ pub(super) fn replace(stages: &[Stage], unpack: &mut dyn FnMut(&Path) -> Result<
             let made = beside.join(name);
             let synced = File::open(&made).and_then(|file| file.sync_all());
             synced.and_then(|()| fs::rename(&made, copy)).map_err(LabError::of_file("rename", &made))?;
-            let restored = stage.server.restore_copy();
+            let restored = stage.server.restore_copy(&[]);
             restored.and(stage.server.drop_copy())?;
         }
         Ok(())

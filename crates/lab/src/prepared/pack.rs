@@ -100,8 +100,8 @@ pub(super) fn save(
             read.and_then(|()| part.write_all(&plain)).map_err(LabError::of_file("read", path))?;
         }
         let stored = part.finish().map_err(LabError::of_file("compress", Path::new(folder)))?;
-        archive.put(&part_name(folder, number), &stored)?;
-        Ok(Part { bytes: stored.len() as u64, sha256: hex(&Sha256::digest(&stored)) })
+        let told = Part { bytes: stored.len() as u64, sha256: hex(&Sha256::digest(&stored)) };
+        archive.put(&part_name(folder, number), stored).map(|()| told)
     })
 }
 

@@ -40,9 +40,10 @@ impl Session<'_> {
         }
         let (began, title) = (Instant::now(), &self.stages[stage].title);
         progress.passing(&format!("{title}: saving a copy of the data"));
+        // What is begun goes at the end of the run.
+        self.copies.saved.insert(name);
         self.copy(stage, WhileStopped::Save, contender)?;
         progress.line(&format!("{title}: saved a copy of the data in {:.1} s", began.elapsed().as_secs_f64()));
-        self.copies.saved.insert(name);
         Ok(Readied::Saved)
     }
 
@@ -54,8 +55,12 @@ impl Session<'_> {
             prepare::check(stage, &mut Details(progress))?;
         }
         let name = self.copy_name(position);
-        // A run that was killed leaves the copy of a file.
-        if self.copies.saved.contains(&name) || stage.server.has_copy() {
+        // A run that was killed leaves the copy, unless it goes with the server.
+        let is_left = !self.copies.saved.contains(&name) && stage.server.has_copy()?;
+        if is_left {
+            progress.line(&format!("{}: going on with the copy of the data that a run before left", stage.title));
+        }
+        if is_left || self.copies.saved.contains(&name) {
             let began = Instant::now();
             progress.passing(&format!("{}: restoring the data", stage.title));
             self.copy(position, WhileStopped::Restore, contender)?;
@@ -67,7 +72,7 @@ impl Session<'_> {
             progress.alert(&format!("{}: the copy holds other data, and is saved again", stage.title));
         }
         prepare::load(stage, None, self.stop, &mut Details(progress))?;
-        rest::wait(stage, self.stop, progress)?;
+        rest::wait(&[stage], self.stop, progress)?;
         self.copies.saved.remove(&name);
         self.save(position, contender, progress)?;
         Ok(Readied::Reloaded)
@@ -80,7 +85,7 @@ impl Session<'_> {
         match step {
             _ if self.servers.has(position) => self.servers.copy(position, step, self.inputs.registry, self.stop),
             WhileStopped::Save => server.save_copy(),
-            WhileStopped::Restore => server.restore_copy(),
+            WhileStopped::Restore => server.restore_copy(&self.leases.notes_of(&self.stages[stage])),
             WhileStopped::Nothing | WhileStopped::Cool => Ok(()),
         }
     }

@@ -182,6 +182,10 @@ impl<D: Driver> Server for Sessions<D> {
         self.ask("asking whether it is at rest", self.driver.settling())
     }
 
+    fn write_back(&self, tables: &[String]) -> Result<bool, DriverError> {
+        answer(&self.waiting, "writing what the load left in memory", self.driver.write_back(tables))
+    }
+
     fn data_size(&self, tables: &[String]) -> Result<DataSize, LabError> {
         self.ask("asking for the size of its data", self.driver.data_size(tables))
     }
