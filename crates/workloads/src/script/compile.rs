@@ -9,8 +9,9 @@ use perbuck_load::statement::{Catalogue, Statement, StatementId};
 use perbuck_load::workload::{TerminalId, Workload};
 
 use super::expression::Expression;
-use super::options::{AUTOMATIC, Options, Protocol, Script};
+use super::options::{AUTOMATIC, Options, Script};
 use super::program::{Length, Placed, Step, Store};
+use super::protocol::Protocol;
 use super::sql::{Control, Sql};
 use super::terminal::ScriptTerminal;
 use super::value::Value;

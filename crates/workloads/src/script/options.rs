@@ -14,6 +14,7 @@ use super::builtin::{BUILTIN, Builtin};
 use super::compile::Scripts;
 use super::data::ScriptData;
 use super::program::{Program, Step};
+use super::protocol::{PROTOCOLS, Protocol};
 use super::registration::{KIND, may_write};
 use super::sql::Control;
 use super::variables::{Names, Slot, is_name};
@@ -28,38 +29,6 @@ pub(super) const AUTOMATIC: [&str; 4] = ["client_id", "default_seed", "random_se
 const MOST_SCRIPTS: usize = 128;
 /// Statements of a script at most, and variables of all scripts: their numbers have 16 bits.
 const LONGEST: usize = 500;
-
-/// How statements are sent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Protocol {
-    /// Prepared once for each connection, with variables as parameters.
-    #[default]
-    Prepared,
-    /// Parsed, bound and executed each time, with variables as parameters.
-    Extended,
-    /// As text, with the values of variables in it.
-    Simple,
-}
-
-const PROTOCOLS: [(&str, Protocol); 3] =
-    [("prepared", Protocol::Prepared), ("extended", Protocol::Extended), ("simple", Protocol::Simple)];
-
-impl Protocol {
-    /// The protocol of this name, if there is one.
-    pub fn named(word: &str) -> Option<Self> {
-        PROTOCOLS.iter().find(|(name, _)| *name == word).map(|(_, protocol)| *protocol)
-    }
-
-    /// Its name in a study.
-    pub fn word(self) -> &'static str {
-        PROTOCOLS.iter().find(|(_, protocol)| *protocol == self).map_or("", |(word, _)| word)
-    }
-
-    /// Whether variables are parameters of their statement.
-    pub(super) fn binds(self) -> bool {
-        self != Self::Simple
-    }
-}
 
 /// A script with its share of the transactions.
 #[derive(Debug, Clone)]
