@@ -66,13 +66,6 @@ fn stranger(postgres: &Postgres) -> Child {
     child
 }
 
-/// A client that ends when perbuck has made a database with this word; one that is there goes first.
-fn made(postgres: &Postgres, word: &str) -> Child {
-    let there = format!("EXISTS (SELECT FROM pg_database WHERE datname = 'perbuck_{word}_{}')", postgres.database);
-    let until = |so: &str| format!("LOOP EXIT WHEN {so}; PERFORM pg_sleep(0.002); END LOOP;");
-    psql(postgres, "postgres", &format!("DO $$ BEGIN {} {} END $$", until(&format!("NOT {there}")), until(&there)))
-}
-
 #[test]
 fn blocks_begin_with_the_data_that_were_saved_and_with_what_belongs_to_the_database() {
     let mut desk = Desk::new();
@@ -108,35 +101,6 @@ fn killed(desk: &Desk, when: &mut dyn FnMut() -> bool) -> Ended {
     wait_until("the moment", || when() || child.try_wait().unwrap().is_some());
     let _ = child.try_wait().unwrap().is_none().then(|| signal(&child, "KILL"));
     ended(child.wait_with_output().unwrap())
-}
-
-#[test]
-fn a_kill_leaves_the_old_data_or_the_restored_ones_and_the_next_run_goes_on() {
-    let mut desk = Desk::new();
-    let postgres = fresh(&mut desk, "cut_off");
-    desk.good(&["prepare", "s.toml"]);
-    let loaded = sums(&postgres);
-    // While the copy is made, and while a database is made from it.
-    for word in ["keep", "new"] {
-        let mut made = made(&postgres, word);
-        let ended = killed(&desk, &mut || made.try_wait().unwrap().is_some());
-        assert_eq!(ended.code, None, "killed: {ended:#?}");
-        assert_eq!(sums(&postgres), loaded, "{word}");
-    }
-    // While it is restored for the second block, which begins with a check.
-    let second = desk.path("results/s/m/w/c00002/001.json");
-    let mut watch = None;
-    let mut is_made = || second.exists() && watch.get_or_insert_with(|| made(&postgres, "new")).try_wait().unwrap().is_some();
-    let ended = killed(&desk, &mut is_made);
-    assert_eq!(ended.code, None, "killed: {ended:#?}");
-    let (orders, had) = (postgres.sql("SELECT COUNT(*) FROM orders"), sums(&postgres));
-    assert!(had == loaded || orders.trim().parse::<u64>().unwrap() > 30_000, "{orders}");
-    assert!(beside(&postgres).contains(&"keep".to_owned()));
-    let resumed = desk.good(&["run", "--verbose", "s.toml"]);
-    assert!(!resumed.err.contains("m, w: loaded "), "{resumed:#?}");
-    assert!(resumed.err.contains("going on with the copy of the data that a run before left"), "{resumed:#?}");
-    assert_eq!(data_of(&desk), ["kept", "restored", "restored"], "{resumed:#?}");
-    assert_eq!(beside(&postgres), Vec::<String>::new());
 }
 
 #[test]
