@@ -66,6 +66,18 @@ fn stranger(postgres: &Postgres) -> Child {
     child
 }
 
+/// A client that ends while the server makes a database with this word from another one of perbuck's or of the user's: an empty one is made before
+/// the load.
+fn making(postgres: &Postgres, word: &str) -> Child {
+    let there = format!(
+        "EXISTS (SELECT FROM pg_stat_activity WHERE state = 'active' AND pid <> pg_backend_pid() \
+         AND query LIKE 'CREATE DATABASE \"perbuck_{word}_{}\" TEMPLATE %' AND query NOT LIKE '%template0%')",
+        postgres.database
+    );
+    let look = format!("LOOP PERFORM pg_stat_clear_snapshot(); EXIT WHEN {there}; PERFORM pg_sleep(0.002); END LOOP;");
+    psql(postgres, "postgres", &format!("DO $$ BEGIN {look} END $$"))
+}
+
 #[test]
 fn blocks_begin_with_the_data_that_were_saved_and_with_what_belongs_to_the_database() {
     let mut desk = Desk::new();
@@ -101,6 +113,35 @@ fn killed(desk: &Desk, when: &mut dyn FnMut() -> bool) -> Ended {
     wait_until("the moment", || when() || child.try_wait().unwrap().is_some());
     let _ = child.try_wait().unwrap().is_none().then(|| signal(&child, "KILL"));
     ended(child.wait_with_output().unwrap())
+}
+
+#[test]
+fn a_kill_leaves_the_old_data_or_the_restored_ones_and_the_next_run_goes_on() {
+    let mut desk = Desk::new();
+    let postgres = fresh(&mut desk, "cut_off");
+    desk.good(&["prepare", "s.toml"]);
+    let loaded = sums(&postgres);
+    // While the copy is made, and while a database is made from it.
+    for word in ["keep", "new"] {
+        let mut making = making(&postgres, word);
+        let ended = killed(&desk, &mut || making.try_wait().unwrap().is_some());
+        assert_eq!(ended.code, None, "killed: {ended:#?}");
+        assert_eq!(sums(&postgres), loaded, "{word}");
+    }
+    // While it is restored for the second block, which begins with a check.
+    let second = desk.path("results/s/m/w/c00002/001.json");
+    let mut watch = None;
+    let mut is_making = || second.exists() && watch.get_or_insert_with(|| making(&postgres, "new")).try_wait().unwrap().is_some();
+    let ended = killed(&desk, &mut is_making);
+    assert_eq!(ended.code, None, "killed: {ended:#?}");
+    let (orders, had) = (postgres.sql("SELECT COUNT(*) FROM orders"), sums(&postgres));
+    assert!(had == loaded || orders.trim().parse::<u64>().unwrap() > 30_000, "{orders}");
+    assert!(beside(&postgres).contains(&"keep".to_owned()));
+    let resumed = desk.good(&["run", "--verbose", "s.toml"]);
+    assert!(!resumed.err.contains("m, w: loaded "), "{resumed:#?}");
+    assert!(resumed.err.contains("going on with the copy of the data that a run before left"), "{resumed:#?}");
+    assert_eq!(data_of(&desk), ["kept", "restored", "restored"], "{resumed:#?}");
+    assert_eq!(beside(&postgres), Vec::<String>::new());
 }
 
 #[test]
