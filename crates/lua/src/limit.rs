@@ -10,6 +10,7 @@ use std::ptr;
 
 use mlua::ffi;
 use timer::Timer;
+pub(crate) use timer::WAY_OUT;
 
 #[cfg(target_os = "linux")]
 mod timer;

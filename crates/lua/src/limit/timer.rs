@@ -9,6 +9,9 @@ use std::sync::Once;
 /// CPU time between two looks, in nanoseconds.
 const LOOK_NS: i64 = 50_000_000;
 
+/// What a user does about a script that could not be run.
+pub(crate) const WAY_OUT: &str = "correct the script";
+
 /// A timer of a thread's CPU time, deleted with the thread.
 pub(super) struct Timer(Option<libc::timer_t>);
 

@@ -2,6 +2,9 @@
 
 use std::ffi::c_int;
 
+/// What a user does about a script that could not be run: the error says it.
+pub(crate) const WAY_OUT: &str = "";
+
 /// None can be made.
 pub(super) enum Timer {}
 
