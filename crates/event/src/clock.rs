@@ -1,7 +1,6 @@
 //! The clock of a loop: the machine's, or one that is simulated.
 
 use std::cell::Cell;
-use std::time::Duration;
 
 use crate::moment::Moment;
 
@@ -44,9 +43,4 @@ pub(crate) fn stop() {
         clock.woke_at.set(None);
         clock.simulated.set(false);
     });
-}
-
-/// How long from now to `at` by the machine's time; zero in the past.
-pub(crate) fn until(at: Moment) -> Duration {
-    at - Moment::of_machine()
 }

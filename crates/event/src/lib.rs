@@ -33,10 +33,9 @@
 //! whole task, so combinators that poll only the parts whose own waker was woken (`FuturesUnordered`) must not hold
 //! sockets or sleeps of this crate.
 //!
+//! Sockets are epoll and timerfd, so they exist on Linux alone. Elsewhere [`block_on`] is an error that says so; the simulated loop runs.
+//!
 //! Place on the floor plan: floor 0. `load` and the drivers stand on it; it knows no database and no benchmark.
-
-#[cfg(not(target_os = "linux"))]
-compile_error!("perbuck runs on Linux: its event loop is made of epoll and timerfd");
 
 mod clock;
 pub mod cpu;
@@ -45,9 +44,19 @@ pub mod dns;
 mod fetch;
 mod local;
 mod moment;
+#[cfg(target_os = "linux")]
 mod reactor;
+#[cfg(not(target_os = "linux"))]
+#[path = "unsupported/reactor.rs"]
+mod reactor;
+mod segments;
 mod tasks;
+#[cfg(target_os = "linux")]
 pub mod tcp;
+#[cfg(not(target_os = "linux"))]
+#[path = "unsupported/tcp.rs"]
+pub mod tcp;
+#[cfg(target_os = "linux")]
 mod tcp_info;
 mod timer;
 mod timers;
@@ -58,7 +67,7 @@ pub use clock::now;
 pub use current::{wake_current, yield_now};
 pub use local::{block_on, block_on_simulated};
 pub use moment::Moment;
+pub use segments::Segments;
 pub use tasks::{TaskSet, rarely};
-pub use tcp_info::Segments;
 pub use timer::{Elapsed, Sleep, sleep, sleep_until, timeout_at};
 pub use waiters::Waiters;

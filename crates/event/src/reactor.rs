@@ -13,9 +13,9 @@ use rustix::event::{EventfdFlags, eventfd};
 use rustix::time::{Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create, timerfd_settime};
 use slab::Slab;
 
-use crate::clock;
 use crate::moment::Moment;
-use crate::tcp_info::{self, Segments};
+use crate::segments::Segments;
+use crate::tcp_info;
 
 /// Events taken by one system call. Many connections become ready while one batch is served, so a large batch is a
 /// cheap one.
@@ -133,7 +133,7 @@ impl Reactor {
 
     #[cold]
     fn rearm(&self, at: Moment) -> io::Result<bool> {
-        let wait = clock::until(at);
+        let wait = at - Moment::of_machine();
         if wait.is_zero() {
             return Ok(true);
         }

@@ -17,7 +17,7 @@ use rustix::net::{self, AddressFamily, RecvFlags, SendFlags, SocketAddrUnix, Soc
 
 use crate::current::{self, Loop};
 use crate::reactor::{Reactor, Readiness};
-use crate::tcp_info::Segments;
+use crate::segments::Segments;
 use crate::timer::sleep;
 
 /// What all connections of this thread's loop sent since it began. It asks the kernel once for each, so it is no question for each

@@ -4,30 +4,7 @@
 use std::os::fd::RawFd;
 use std::time::Duration;
 
-/// Segments with data of some connections.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Segments {
-    /// Sent, those that were sent again included.
-    pub sent: u64,
-    /// Sent again, because no acknowledgement came.
-    pub retransmitted: u64,
-}
-
-impl Segments {
-    /// These and others.
-    #[must_use]
-    pub fn plus(self, other: Self) -> Self {
-        Self { sent: self.sent + other.sent, retransmitted: self.retransmitted + other.retransmitted }
-    }
-
-    /// What came after an earlier count.
-    #[must_use]
-    pub fn since(self, earlier: Self) -> Self {
-        let (sent, retransmitted) =
-            (self.sent.saturating_sub(earlier.sent), self.retransmitted.saturating_sub(earlier.retransmitted));
-        Self { sent, retransmitted }
-    }
-}
+use crate::segments::Segments;
 
 /// `struct tcp_info` of Linux's <linux/tcp.h> only grows at its end. The C libraries declare different parts of it, so that its
 /// numbers are taken by their offsets in bytes.

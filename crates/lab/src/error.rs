@@ -34,8 +34,12 @@ pub enum ErrorKind {
 }
 
 /// The way out where this machine gives no more.
-const MACHINE: &str =
-    "raise the limits of this shell (`ulimit -n` for file descriptors, `ulimit -u` for threads), or lower the connections";
+const MACHINE: &str = if cfg!(target_os = "linux") {
+    "raise the limits of this shell (`ulimit -n` for file descriptors, `ulimit -u` for threads), or lower the connections"
+} else {
+    // The event loop has said it.
+    ""
+};
 
 /// A failure.
 #[derive(Debug)]

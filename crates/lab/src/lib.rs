@@ -67,6 +67,11 @@ pub mod stage;
 mod steps;
 pub mod store;
 pub mod stored;
+#[cfg(target_os = "linux")]
+mod system;
+#[cfg(not(target_os = "linux"))]
+#[path = "unsupported/system.rs"]
+mod system;
 pub mod tiflash;
 pub mod trial;
 mod tuning;

@@ -4,7 +4,6 @@
 use std::sync::OnceLock;
 use std::thread::available_parallelism;
 
-use nix::sys::prctl::set_dumpable;
 use nix::sys::resource::{Resource, getrlimit, rlim_t, setrlimit};
 use nix::sys::signal::{SigSet, Signal};
 use perbuck_core::units::thousands;
@@ -12,6 +11,7 @@ use perbuck_database::registry::{AnyTarget, PER_THREAD};
 
 use crate::error::LabError;
 use crate::inputs::say_waits_by;
+use crate::system::set_dumpable;
 
 /// The soft limit of file descriptors before [`begin`] raised it.
 static AT_START: OnceLock<rlim_t> = OnceLock::new();

@@ -60,7 +60,7 @@ pub struct Described {
 pub fn describe(script: &LuaScript, driver: &str) -> Result<Described, String> {
     let silent = LuaScript { console: Console::default(), shares: false, ..script.clone() };
     let of_thread = || {
-        limit::watch_this_thread();
+        limit::watch_this_thread()?;
         let state = State::alone(&silent, driver)?;
         let described = read(&state).map_err(|e| words(&e))?;
         Ok(Described { asks_database: may_ask(&script.source), shares: state.can_share(), ..described })

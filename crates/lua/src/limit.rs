@@ -7,12 +7,17 @@ use std::cell::Cell;
 use std::ffi::{CStr, c_int};
 use std::mem::MaybeUninit;
 use std::ptr;
-use std::sync::Once;
 
 use mlua::ffi;
+use timer::Timer;
+pub(crate) use timer::WAY_OUT;
 
-/// CPU time between two looks, in nanoseconds.
-const LOOK_NS: i64 = 50_000_000;
+#[cfg(target_os = "linux")]
+mod timer;
+#[cfg(not(target_os = "linux"))]
+#[path = "limit/unsupported.rs"]
+mod timer;
+
 /// Looks at a script that has asked for nothing before it is ended: 10 s.
 const LOOKS: u32 = 200;
 /// After so many catches of the error by the script itself, it comes at every instruction.
@@ -63,12 +68,12 @@ thread_local! {
             said: Cell::new(b""),
         }
     };
-    static TIMER: Timer = Timer::started();
+    static TIMER: Result<Timer, &'static str> = Timer::started(look);
 }
 
-/// Starts the timer of this thread, once.
-pub(crate) fn watch_this_thread() {
-    TIMER.with(|_| ());
+/// Starts the timer of this thread, once. A system that has no such timer is an error: no script may run where none can be ended.
+pub(crate) fn watch_this_thread() -> Result<(), String> {
+    TIMER.with(|timer| timer.as_ref().map(|_| ()).map_err(|why| (*why).to_owned()))
 }
 
 /// Runs `work` on a state, and says whether the script was ended.
@@ -98,50 +103,6 @@ pub(crate) fn now_ns() -> i64 {
         time.assume_init()
     };
     (time.tv_sec as i64) * 1_000_000_000 + time.tv_nsec as i64
-}
-
-/// A timer of a thread's CPU time, deleted with the thread.
-struct Timer(Option<libc::timer_t>);
-
-impl Timer {
-    fn started() -> Self {
-        static HANDLER: Once = Once::new();
-        HANDLER.call_once(|| {
-            // SAFETY: the structures are valid when they are zero; the handler does only what a handler may (see `look`).
-            unsafe {
-                let mut action: libc::sigaction = std::mem::zeroed();
-                action.sa_sigaction = look as *const () as usize;
-                action.sa_flags = libc::SA_RESTART;
-                libc::sigemptyset(&raw mut action.sa_mask);
-                libc::sigaction(libc::SIGVTALRM, &raw const action, ptr::null_mut());
-            }
-        });
-        // SAFETY: as above; the timer signals this thread alone, which deletes it when it ends.
-        unsafe {
-            let mut event: libc::sigevent = std::mem::zeroed();
-            event.sigev_notify = libc::SIGEV_THREAD_ID;
-            event.sigev_signo = libc::SIGVTALRM;
-            event.sigev_notify_thread_id = libc::gettid();
-            let mut timer = MaybeUninit::<libc::timer_t>::zeroed();
-            if libc::timer_create(libc::CLOCK_THREAD_CPUTIME_ID, &raw mut event, timer.as_mut_ptr()) != 0 {
-                return Self(None);
-            }
-            let timer = timer.assume_init();
-            let every = libc::timespec { tv_sec: 0, tv_nsec: LOOK_NS as _ };
-            let times = libc::itimerspec { it_interval: every, it_value: every };
-            libc::timer_settime(timer, 0, &raw const times, ptr::null_mut());
-            Self(Some(timer))
-        }
-    }
-}
-
-impl Drop for Timer {
-    fn drop(&mut self) {
-        if let Some(timer) = self.0 {
-            // SAFETY: this thread made it, and nothing else deletes it.
-            unsafe { libc::timer_delete(timer) };
-        }
-    }
 }
 
 /// The handler of the timer's signal. It reads and writes cells of its own thread, reads the clock and sets a hook: LuaJIT documents

@@ -89,12 +89,12 @@ impl LuaTerminal {
 
     /// Makes the state, and initialises the thread of the script.
     async fn boot<S: Session>(&mut self, connection: &mut Connection<S>) -> Result<()> {
-        limit::watch_this_thread();
+        let failed = |message: String| DriverError::client(ErrorClass::Fatal, "lua", message);
+        limit::watch_this_thread().map_err(failed)?;
         let runs = self.script.applies_load();
         // A command with one thread runs in sysbench's main thread, which has no number.
         let thread = Thread { number: (runs || self.id.of > 1).then_some(self.id.index), of: self.id.of };
         let draws = Draws::new(self.script.random.clone(), self.id.seed, (self.id.index, self.id.of));
-        let failed = |message: String| DriverError::client(ErrorClass::Fatal, "lua", message);
         let state = State::new(&self.script, self.driver, thread, draws).map_err(failed)?;
         let mut coroutine = state.coroutine().map_err(|e| failed(words(&e)))?;
         if coroutine.resume(true, &[i64::from(self.id.index)], self.most(&state)) == Resumed::Over {

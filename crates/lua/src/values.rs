@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use perbuck_core::problem::did_you_mean;
 
 use crate::describe::{Described, ScriptValue, describe};
+use crate::limit;
 use crate::script::{LuaScript, Setting};
 
 /// What a script is wanted for.
@@ -31,7 +32,7 @@ pub(crate) fn problems(script: &LuaScript, purpose: Purpose) -> Vec<(String, Str
     let file = script.path.display();
     let described = match describe(script, "mysql") {
         Ok(described) => described,
-        Err(failure) => return vec![(failure, "correct the script".to_owned())],
+        Err(failure) => return vec![(failure, limit::WAY_OUT.to_owned())],
     };
     let mut all = Vec::new();
     if purpose == Purpose::Run && !described.has_event {

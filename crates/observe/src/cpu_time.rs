@@ -39,10 +39,13 @@ pub fn own_cpu() -> CpuTime {
         .map_or_else(|_| CpuTime::default(), |u| CpuTime { user_ns: ns(u.user_time()), system_ns: ns(u.system_time()) })
 }
 
+/// Bytes in the unit of `ru_maxrss`: KiB but for Apple's systems (getrusage(2)).
+const MAX_RSS_UNIT: u64 = if cfg!(target_vendor = "apple") { 1 } else { 1024 };
+
 /// The most memory that this process has held, in bytes (`getrusage`'s largest resident set); 0 where the system does
 /// not say. It only grows: a later trial of the same process cannot show less than an earlier one.
 pub fn peak_memory_bytes() -> u64 {
-    getrusage(UsageWho::RUSAGE_SELF).map_or(0, |u| u64::try_from(u.max_rss()).unwrap_or(0).saturating_mul(1024))
+    getrusage(UsageWho::RUSAGE_SELF).map_or(0, |u| u64::try_from(u.max_rss()).unwrap_or(0).saturating_mul(MAX_RSS_UNIT))
 }
 
 fn ns(time: TimeVal) -> u64 {

@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-use nix::sys::statvfs::statvfs;
+use rustix::fs::statvfs;
 use serde::{Deserialize, Serialize};
 
 /// File systems that may store less than is written to them.
@@ -29,8 +29,8 @@ pub fn room(path: &Path) -> Option<Room> {
     let compresses = file_system(path).is_none_or(|kind| COMPRESSING.contains(&kind.as_str()));
     Some(Room {
         device,
-        total_bytes: found.blocks().saturating_mul(found.fragment_size()),
-        free_bytes: found.blocks_available().saturating_mul(found.fragment_size()),
+        total_bytes: found.f_blocks.saturating_mul(found.f_frsize),
+        free_bytes: found.f_bavail.saturating_mul(found.f_frsize),
         compresses,
     })
 }

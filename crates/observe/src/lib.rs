@@ -15,12 +15,20 @@
 //! assert!(cpu_of(std::process::id()).is_some() && cpu_of(u32::MAX).is_none());
 //! ```
 
+#[cfg(target_os = "linux")]
+mod boot;
+#[cfg(not(target_os = "linux"))]
+#[path = "unsupported/boot.rs"]
 mod boot;
 mod counters;
 mod cpu_model;
 mod cpu_time;
 pub mod doctor;
 mod emulator;
+#[cfg(target_os = "linux")]
+mod ethtool;
+#[cfg(not(target_os = "linux"))]
+#[path = "unsupported/ethtool.rs"]
 mod ethtool;
 mod facts;
 mod file_system;

@@ -17,6 +17,7 @@ use crate::error::{ErrorKind, LabError};
 use crate::folder;
 use crate::inputs::Inputs;
 use crate::progress::Progress;
+use crate::system::program;
 
 /// What the process says.
 pub(crate) const LOG_FILE: &str = "deployment-expiry.log";
@@ -33,7 +34,7 @@ impl Deployment<'_> {
         let file: File = folder::create(&log).map_err(LabError::of_file("write", &log))?;
         let both = file.try_clone().map_err(|e| LabError::file("write", &log, &e))?;
         let results = self.root.parent().unwrap_or(Path::new("."));
-        let mut command = Command::new("/proc/self/exe");
+        let mut command = Command::new(program());
         command.args(["--quiet", "deploy", "down", "--when-expired", "--results"]).arg(results).arg(&self.inputs.name);
         for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("PERBUCK_")) {
             command.env_remove(name);

@@ -30,6 +30,7 @@ use crate::progress::Progress;
 use crate::registry::Registry;
 use crate::sampler::{Sampler, ServerClock};
 use crate::stage::{Server, Stage, Trials, stages_of};
+use crate::system;
 
 /// How often a wait looks for a request to stop.
 pub(super) const LOOK: Duration = Duration::from_millis(5);
@@ -62,6 +63,7 @@ pub fn serve(
     progress: &mut dyn Progress,
     stop: &StopToken,
 ) -> Result<(), LabError> {
+    system::drives_load()?;
     let cannot = |e: std::io::Error| {
         let help = "name an address of this machine with a free port: --listen 0.0.0.0:7117";
         LabError::new(ErrorKind::Usage, format!("cannot listen at {}: {e}", options.listen), help)

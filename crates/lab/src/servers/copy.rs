@@ -12,10 +12,9 @@ use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt, lchown, symlink};
 use std::path::{Path, PathBuf};
 
-use nix::unistd::syncfs;
-use rustix::fs::ioctl_ficlone;
-
 use ranges::{Pair, copy_ranges};
+
+use crate::system::{ioctl_ficlone, syncfs};
 
 /// The folder of the copy; all other folders of a server are its data.
 const COPY: &str = "copy";

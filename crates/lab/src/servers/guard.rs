@@ -32,7 +32,7 @@ use crate::error::{ErrorKind, Failure, LabError};
 use crate::machine_sampler::MachineSampler;
 use crate::profile::Profiling;
 use crate::sampler::ServerSeen;
-use crate::tuning;
+use crate::{system, tuning};
 
 /// The first argument of a process that is a guard.
 pub(super) const GUARD_COMMAND: &str = "hold-server";
@@ -64,6 +64,7 @@ pub fn guard_if_asked() -> Option<Result<(), LabError>> {
 
 /// Refuses to start servers in a program that cannot be their guard: it did not call [`guard_if_asked`].
 pub(super) fn possible() -> Result<(), LabError> {
+    system::drives_load()?;
     if CAN_GUARD.load(Ordering::Relaxed) {
         return Ok(());
     }

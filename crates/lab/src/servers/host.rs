@@ -154,7 +154,7 @@ pub(super) fn program_for(machine: &str) -> Result<PathBuf, String> {
         Some(("Linux", arch)) => perbuck_core::run_record::arch(arch).unwrap_or(arch),
         _ => return Err(format!("it is {machine}, and perbuck holds servers on Linux alone")),
     };
-    if arch == env::consts::ARCH {
+    if arch == env::consts::ARCH && cfg!(target_os = "linux") {
         // Also where the file was replaced since this process was started.
         return Ok(PathBuf::from("/proc/self/exe"));
     }

@@ -9,6 +9,7 @@ use super::talk::{Ask, Told};
 use crate::disk::{self, Ceilings, DiskLoad};
 use crate::doctor::{self, Seen};
 use crate::error::{Failure, LabError};
+use crate::system::drives_load;
 
 const WHO: &str = "doctor";
 
@@ -19,9 +20,9 @@ impl Machine {
     /// Reaches a host; without one it is this machine.
     ///
     /// # Errors
-    /// An address that is none, and a host that cannot be used.
+    /// An address that is none, a host that cannot be used, and another system than Linux.
     pub(crate) fn open(host: Option<&str>, stop: &StopToken) -> Result<Self, LabError> {
-        let Some(host) = host else { return Ok(Self(None)) };
+        let Some(host) = host else { return drives_load().map(|()| Self(None)) };
         let address = Address::read(host).map_err(|why| LabError::usage(why, "write for instance ssh://root@db1"))?;
         Line::open(WHO, &Host::There(address), None, stop).map(|line| Self(Some(line)))
     }

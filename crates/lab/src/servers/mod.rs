@@ -40,7 +40,7 @@ use crate::profile;
 use crate::progress::Progress;
 use crate::registry::Registry;
 use crate::stage::Stage;
-use crate::tuning;
+use crate::{system, tuning};
 
 use host::{Address, Host};
 use instance::Instance;
@@ -329,6 +329,7 @@ fn start(
 /// A guard on the machine of a server, and the facts of that machine if it is another one. What killed runs left there is removed.
 fn opened(host: &Host, order: &Order, stop: &StopToken, progress: &mut dyn Progress) -> Result<(Line, Option<Looked>), LabError> {
     let who = &order.who;
+    system::drives_load()?;
     let Host::There(address) = host else {
         guard::possible()?;
         return Ok((Line::open(who, host, None, stop)?, None));

@@ -8,14 +8,14 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use nix::sys::prctl::set_pdeathsig;
 use nix::sys::signal::{SigSet, Signal};
-use nix::unistd::{Gid, Uid, getppid, setgid, setgroups, setuid};
+use nix::unistd::{Gid, Uid, getppid, setgid, setuid};
 use serde::{Deserialize, Serialize};
 
 use super::folder::VARIABLE;
 use crate::error::{ErrorKind, LabError};
 use crate::process;
+use crate::system::{set_pdeathsig, setgroups};
 
 /// The first argument of a process that becomes such a program.
 pub(super) const START_COMMAND: &str = "start-server-program";
