@@ -66,14 +66,14 @@ class Maria(Server):
         os.chmod(self.folder, 0o700)
         install = _program("mariadb-install-db")
         subprocess.run(
-            [install, "--no-defaults", "--user=root", f"--datadir={self.folder}/data", "--skip-test-db", "--auth-root-authentication-method=normal"],
+            [install, "--no-defaults", "--user=root", f"--datadir={self.folder}/data", f"--tmpdir={self.folder}", "--skip-test-db", "--auth-root-authentication-method=normal"],
             check=True, capture_output=True)
         with open(f"{self.folder}/init.sql", "w") as f:
             f.write(f"CREATE USER IF NOT EXISTS bench@'127.0.0.1' IDENTIFIED BY '{PASSWORD}';\nGRANT ALL ON *.* TO bench@'127.0.0.1';\n")
 
     def argv(self):
         f = self.folder
-        return [_program("mariadbd", "/usr/sbin/mariadbd"), "--no-defaults", "--user=root", f"--datadir={f}/data", f"--socket={f}/socket",
+        return [_program("mariadbd", "/usr/sbin/mariadbd"), "--no-defaults", "--user=root", f"--datadir={f}/data", f"--tmpdir={f}", f"--socket={f}/socket",
                 f"--pid-file={f}/server.pid", "--bind-address=127.0.0.1", f"--port={self.port}", "--skip-name-resolve",
                 "--innodb-buffer-pool-size=32M", "--innodb-log-file-size=16M", f"--init-file={f}/init.sql", "--local-infile=1",
                 # What a partition cut off, only the server can end, and by default it asks after two hours.

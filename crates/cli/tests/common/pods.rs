@@ -37,6 +37,7 @@ impl Containers {
         let made = Command::new("mariadb-install-db")
             .args(["--no-defaults", "--skip-test-db", "--auth-root-authentication-method=normal", "--user=root"])
             .arg(format!("--datadir={}", folder.path().join("new").display()))
+            .arg(format!("--tmpdir={}", folder.path().display()))
             .output()
             .unwrap();
         assert!(made.status.success(), "{made:?}");
