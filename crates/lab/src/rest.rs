@@ -69,6 +69,10 @@ pub(crate) fn settled(stage: &Stage, written: bool, stop: &StopToken, progress: 
 
 /// Has the server write what the load left in its memory; whether it knows how to.
 fn write_back(stage: &Stage, progress: &mut dyn Progress) -> Result<bool, LabError> {
+    // What lay there before perbuck came is not its own.
+    if stage.tables.is_empty() {
+        return Ok(false);
+    }
     match stage.server.write_back(&stage.tables) {
         Err(denied) if denied.cause == Some(Cause::NoRight) => {
             let why = "the first trials share the server with what the load left to write";
