@@ -217,7 +217,8 @@ fn logs_of_mariadb_are_replayed_with_their_row_counts() {
             "general" => assert_eq!((compared, found), (0, None)),
             "reads" => {
                 let sent = record.measured.statements;
-                assert!(sent.update + sent.insert + sent.delete == 0 && found.is_none(), "{sent:?} {found:?}");
+                // They find the data as they were before the load, so some differ, which is told.
+                assert!(sent.update + sent.insert + sent.delete == 0 && compared > 100, "{sent:?} {compared}");
             }
             "planted" => {
                 let (statements, of) = found.unwrap();
