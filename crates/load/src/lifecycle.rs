@@ -116,7 +116,6 @@ pub(crate) async fn run<D: Driver, W: Workload>(
     let times = spec.time_statements.then(|| StatementTimes::new(Window::unknown(), &workload.catalogue()));
     // A closed channel means that another worker failed and the executor gave up; it has the reason.
     let _ = reports.send(Report::Ready);
-    let listing = plan.wanted.lists.then_some(reports);
     let window = start.wait().await.ok_or(RunError::Interrupted)?;
     let began_late_ns = (window.now_ns() + window.warmup_ns).max(0) as u64;
     recorder.start(window);
@@ -139,7 +138,7 @@ pub(crate) async fn run<D: Driver, W: Workload>(
         limit: plan.limit,
         over: Cell::new(0),
         times,
-        list: listing.map(|reports| RefCell::new(List::new(reports, window.length_ns))),
+        list: plan.wanted.lists.then(|| RefCell::new(List::new(reports, window.length_ns))),
         terminals: RefCell::new(vec![TerminalTotals::default(); opened.len()]),
     });
     let mut tasks = spawn_terminals(opened, &common);
@@ -157,7 +156,7 @@ pub(crate) async fn run<D: Driver, W: Workload>(
     let terminals = common.terminals.take();
     let limited = ends || common.limit.exhausted() || common.over.get() == terminals.len();
     let statement_times = times_by_label(&common);
-    let steps = common.times.as_ref().map(StatementTimes::steps).unwrap_or_default();
+    let steps = common.times.as_ref().map_or_else(Vec::new, StatementTimes::steps);
     let open_ns = window.now_ns().clamp(1, window.length_ns.max(1));
     let recorded = finish_recorder(common).into();
     let health = probe.health(terminals.len() as u32, open_ns);

@@ -77,8 +77,7 @@ pub(super) fn finish<W: Workload>(
     let (mut terminals, mut statement_latency, mut steps) = (Vec::new(), BTreeMap::new(), Vec::new());
     for outcome in outcomes {
         terminals.extend(outcome.terminals);
-        steps.resize(steps.len().max(outcome.steps.len()), StepTotals::default());
-        steps.iter_mut().zip(&outcome.steps).for_each(|(all, one)| all.merge(one));
+        add_steps(&mut steps, &outcome.steps);
         for (label, times) in outcome.statement_times {
             statement_latency.entry(label).or_insert_with(Histogram::new).merge(&times);
         }
@@ -114,8 +113,7 @@ pub(super) fn finish<W: Workload>(
     if !spec.streams {
         (health.longest_gap_ns, health.gaps) = longest_and_listed(&gaps);
     }
-    let statement_latency =
-        statement_latency.into_iter().map(|(label, h)| (label, HistogramRecord::from_histogram(&h))).collect();
+    let records = |(label, times): (_, Histogram)| (label, HistogramRecord::from_histogram(&times));
     let by_kind = || kinds.iter().map(|name| (*name).to_owned()).zip(&total.kinds);
     let failed = by_kind().filter(|(_, kind)| kind.failed_service.count() > 0);
     TrialOutcome {
@@ -128,9 +126,14 @@ pub(super) fn finish<W: Workload>(
         intervals: seen.intervals,
         health,
         terminals,
-        statement_latency,
+        statement_latency: statement_latency.into_iter().map(records).collect(),
         steps,
     }
+}
+
+fn add_steps(all: &mut Vec<StepTotals>, of_worker: &[StepTotals]) {
+    all.resize(all.len().max(of_worker.len()), StepTotals::default());
+    all.iter_mut().zip(of_worker).for_each(|(all, one)| all.merge(one));
 }
 
 fn measured<W: Workload>(
