@@ -34,6 +34,15 @@ pub(crate) const YUGABYTE: &dyn Dialect = &Family::Yugabyte;
 /// Those that speak SQL.
 pub(crate) const DIALECTS: [&dyn Dialect; 5] = [MYSQL, POSTGRES, SQLITE, COCKROACH, YUGABYTE];
 
+/// Each of ten numbers came about as often as its share of a hundred thousand draws.
+pub(crate) fn near(counts: [u32; 10], share: impl Fn(usize) -> f64) {
+    for (i, count) in counts.iter().enumerate() {
+        let expected = share(i) * 100_000.0;
+        let sigma = (expected * (1.0 - share(i))).sqrt();
+        assert!((f64::from(*count) - expected).abs() < 5.0 * sigma + 1.0, "{i}: {count} for {expected}");
+    }
+}
+
 /// Parameters as a study file gives them: what looks like a number or a switch is one, all else is text.
 pub(crate) fn parameters(words: &[(&str, &str)]) -> Parameters {
     let scalar = |word: &str| {

@@ -66,20 +66,13 @@ mod tests {
     use perbuck_core::units::Seed;
 
     use super::*;
+    use crate::testing::near;
 
     /// How often each of ten positions comes in a hundred thousand rows.
     fn counts(law: Law) -> [u32; 10] {
         let (pick, mut counts) = (Pick::new(10, law), [0; 10]);
         (0..100_000).for_each(|row| counts[pick.position(&mut OpRng::at(Seed(3), 1, row), row) as usize] += 1);
         counts
-    }
-
-    fn near(counts: [u32; 10], share: impl Fn(usize) -> f64) {
-        for (i, count) in counts.iter().enumerate() {
-            let expected = share(i) * 100_000.0;
-            let sigma = (expected * (1.0 - share(i))).sqrt();
-            assert!((f64::from(*count) - expected).abs() < 5.0 * sigma + 1.0, "{i}: {count} for {expected}");
-        }
     }
 
     #[test]

@@ -120,6 +120,7 @@ mod tests {
     use perbuck_core::units::Seed;
 
     use super::*;
+    use crate::testing::near;
 
     #[test]
     fn hashes_are_the_published_ones() {
@@ -151,14 +152,6 @@ mod tests {
         let mut counts = [0; 10];
         (0..100_000).for_each(|_| counts[draw(&mut rng) as usize - 1] += 1);
         counts
-    }
-
-    fn near(counts: [u32; 10], share: impl Fn(usize) -> f64) {
-        for (i, count) in counts.iter().enumerate() {
-            let expected = share(i) * 100_000.0;
-            let sigma = (expected * (1.0 - share(i))).sqrt();
-            assert!((f64::from(*count) - expected).abs() < 5.0 * sigma + 1.0, "{i}: {count} for {expected}");
-        }
     }
 
     #[test]
