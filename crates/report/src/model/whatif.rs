@@ -1,7 +1,7 @@
 //! What the page's script needs to compute a bill, a ratio and a verdict at other prices: whatever does not depend on them.
 //!
 //! Money stands as text, because a number of JavaScript has 53 bits. The script is `html/whatif.js`; a test holds it against this
-//! program (`crates/cli/tests/pages/whatif.rs`).
+//! program (`crates/cli/tests/e2e/pages/whatif.rs`).
 
 use perbuck_core::bill::{Amount, Bill, BillLine, LineGroup, Rounding};
 use perbuck_core::compare::{ContenderResult, Judgement, WorkloadResult};
