@@ -67,7 +67,7 @@ pub use result::{
 };
 pub(crate) use schema_1::first_schema;
 pub use sizing::{SIZING_SCHEMA, SizedContender, Sizing, Systems, sizing};
-pub use spent::{Spent, SpentMoney, SpentTime, Stretch, Work, cost_of, driven, spent, used_text};
+pub use spent::{DataLoad, Spent, SpentMoney, SpentTime, Stretch, Work, cost_of, driven, spent, used_text};
 pub use stalls::Stalls;
 use workload::Judged;
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use perbuck_core::compare::{cost_of, driven, used_text};
+use perbuck_core::compare::{DataLoad, cost_of, driven, used_text};
 use perbuck_core::plan::TrialKey;
 use perbuck_core::study::{Contender, Provider, Reset, Study, WorkloadSpec};
 use perbuck_core::units::MicroUsd;
@@ -11,6 +11,7 @@ use perbuck_workloads::Plan;
 
 use crate::inputs::Inputs;
 use crate::progress::clock_text;
+use crate::rates::place;
 
 /// Beside its window a trial connects, reads counters and counts rows: rough, measured with the release build on two processors that
 /// the server shared.
@@ -39,6 +40,10 @@ pub struct Estimate {
     pub(crate) around: Duration,
     /// The first load of each contender and workload, with its check: contenders in the order of the study, workloads within.
     pub(crate) loads: Vec<Duration>,
+    /// What these load; `None` where nothing is loaded.
+    pub(crate) data: Vec<Option<DataLoad>>,
+    /// How much of the time is a guess: loads, with their checks, of which no earlier study knows how long they take there.
+    pub guessed: Duration,
     /// The checks after the last trial.
     pub(crate) checks: Duration,
     /// The pilot trials that the study still needs.
@@ -51,18 +56,27 @@ impl Estimate {
     pub fn of(inputs: &Inputs) -> Self {
         let study = &inputs.study;
         let trials = study.trials_planned();
-        let (mut loads, mut checks, mut reloads) = (Vec::new(), Duration::ZERO, Duration::ZERO);
+        let (mut loads, mut data) = (Vec::new(), Vec::new());
+        let (mut checks, mut reloads, mut guessed) = (Duration::ZERO, Duration::ZERO, Duration::ZERO);
         for (i, contender) in study.contenders.iter().enumerate() {
-            let known = inputs.targets.get(i).and_then(|target| Some(target.as_ref()?.dialect().load_bytes_per_s()));
-            let rate = known.unwrap_or(LOAD_BYTES_PER_S).max(1);
+            let by_kind = inputs.targets.get(i).and_then(|target| Some(target.as_ref()?.dialect().load_bytes_per_s()));
             let start = start(study, i, contender);
-            for (w, plan) in inputs.plans.iter().enumerate() {
-                let load = Duration::from_secs_f64(plan.size().bytes as f64 / rate as f64);
+            for (w, (spec, plan)) in study.workloads.iter().zip(&inputs.plans).enumerate() {
+                let what = DataLoad { place: place(contender), kind: spec.kind.value.clone(), bytes: plan.size().bytes };
+                let seen = inputs.rates.bytes_per_s(&what);
+                let rate = seen.map_or(by_kind.unwrap_or(LOAD_BYTES_PER_S) as f64, |rate| rate * (1.0 + CHECK_SHARE));
+                let load = Duration::try_from_secs_f64(what.bytes as f64 / rate.max(1.0)).unwrap_or(Duration::MAX);
                 // A control has the data of the contender that it repeats.
-                let first = if contender.control_of.is_some() { Duration::ZERO } else { load.mul_f64(1.0 + CHECK_SHARE) };
+                let is_loaded = contender.control_of.is_none();
+                let first = if is_loaded { load.mul_f64(1.0 + CHECK_SHARE) } else { Duration::ZERO };
+                let again = load.mul_f64(further_loads(study, contender, (w, plan)));
                 loads.push(if w == 0 { first + start } else { first });
                 checks += load.mul_f64(CHECK_SHARE);
-                reloads += load.mul_f64(further_loads(study, contender, (w, plan)));
+                reloads += again;
+                if seen.is_none() {
+                    guessed += first + load.mul_f64(CHECK_SHARE) + again;
+                }
+                data.push(is_loaded.then_some(what));
             }
         }
         Self {
@@ -70,6 +84,8 @@ impl Estimate {
             trial: mean_trial(study),
             around: around(study, reloads),
             loads,
+            data,
+            guessed,
             checks,
             pilots: pilots(study).1,
             deployments: study.sweep.deployments,
@@ -220,6 +236,11 @@ impl TimeLeft {
         }
     }
 
+    /// What the load of a stage loads.
+    pub(crate) fn data_of(&self, stage: usize) -> Option<DataLoad> {
+        self.estimate.data.get(stage).cloned().flatten()
+    }
+
     /// A trial of this planned length is over; it took so long with all that belongs to it.
     pub(crate) fn trial_took(&mut self, planned: Duration, took: Duration) {
         self.extra = (self.extra.0 + took.saturating_sub(planned), self.extra.1 + 1);
@@ -272,11 +293,38 @@ mod tests {
     }
 
     #[test]
+    fn loads_that_were_seen_before_are_no_guess() {
+        let text = "schema = 1\nname = \"s\"\n[[contender]]\nname = \"a\"\ntarget = \"sqlite:a.db\"\n[[workload]]\nname = \"w\"\nkind = \"tpcc\"\n\
+                    warehouses = 10\nreset = \"never\"\n[sweep]\nconnections = [1]\n";
+        let mut inputs = inputs::check("s.toml", text.to_owned(), None, Registry::default()).unwrap_or_else(|p| panic!("{p:?}"));
+        let guess = Estimate::of(&inputs);
+        let data = guess.data[0].clone().unwrap();
+        assert_eq!((data.place.as_str(), data.kind.as_str()), ("sqlite:a.db", "tpcc"));
+        assert!(guess.guessed == guess.loads[0] + guess.checks && data.bytes > 600_000_000, "{guess:?}");
+        inputs.rates.saw(&data, 30_000);
+        let known = Estimate::of(&inputs);
+        assert!(
+            known.guessed.is_zero() && known.loads[0].abs_diff(Duration::from_secs(30)) < Duration::from_millis(1),
+            "{known:?}"
+        );
+    }
+
+    #[test]
     fn what_loads_and_trials_took_revises_the_time_that_is_left() {
         let s = Duration::from_secs;
         let (trial, around, loads, checks) = (s(10), s(1), vec![s(20), s(20)], s(4));
         let ahead = |trials| Ahead { trials, planned: s(10) * trials as u32 };
-        let mut left = TimeLeft::new(Estimate { trials: 3, trial, around, loads, checks, pilots: s(0), deployments: 1 });
+        let mut left = TimeLeft::new(Estimate {
+            trials: 3,
+            trial,
+            around,
+            loads,
+            data: Vec::new(),
+            guessed: s(0),
+            checks,
+            pilots: s(0),
+            deployments: 1,
+        });
         assert_eq!(left.left(ahead(3), s(0)), s(3 * 11 + 40 + 4));
         left.load_took(0, Some(s(40)));
         assert_eq!(left.left(ahead(3), s(0)), s(3 * 11 + (20 + 4) * 2));

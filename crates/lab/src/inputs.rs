@@ -15,6 +15,7 @@ use perbuck_prices::Snapshot;
 use perbuck_workloads::Plan;
 
 use crate::error::LabError;
+use crate::rates::Rates;
 use crate::registry::Registry;
 use crate::store;
 
@@ -51,6 +52,8 @@ pub struct Inputs {
     pub plans: Vec<Plan>,
     /// The benchmarks that there are.
     pub registry: Registry,
+    /// How fast data were loaded before, which tells how long the study takes; empty where that was not looked for.
+    pub rates: Rates,
     /// Passwords that perbuck made itself, by contender.
     pub(crate) passwords: BTreeMap<String, Secret>,
 }
@@ -355,6 +358,7 @@ fn check_with(
             targets,
             plans,
             registry,
+            rates: Rates::default(),
             passwords: BTreeMap::new(),
         });
     }

@@ -8,6 +8,7 @@ use crate::error::LabError;
 use crate::inputs::{self, Inputs};
 use crate::preflight::{self, Preflight};
 use crate::progress::Progress;
+use crate::rates::Rates;
 use crate::registry::Registry;
 use crate::results::{self, Basis, Results};
 use crate::run::{self, RunOptions};
@@ -57,7 +58,9 @@ impl Lab {
     /// # Errors
     /// A study of published results, which is not measured.
     pub fn of(inputs: Inputs, options: LabOptions) -> Result<Self, LabError> {
-        Ok(Self { inputs: inputs::to_measure(inputs)?, options })
+        let mut inputs = inputs::to_measure(inputs)?;
+        inputs.rates = Rates::of(&options.run.results);
+        Ok(Self { inputs, options })
     }
 
     /// The study with its bills, targets and workloads.

@@ -52,6 +52,7 @@ mod prewarm;
 pub mod process;
 mod profile;
 pub mod progress;
+pub mod rates;
 pub mod registry;
 pub mod replay;
 pub mod replica;

@@ -1,8 +1,7 @@
 //! Whether a run is noisier than its targets were before: by the trials of earlier studies of the same targets in the same folder of results.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use perbuck_core::plan::TrialKey;
 use perbuck_core::run_record::RunRecord;
@@ -13,6 +12,7 @@ use crate::error::LabError;
 use crate::folder;
 use crate::inputs::Limit;
 use crate::progress::Progress;
+use crate::rates::newest;
 use crate::store::STUDY_FILE;
 use crate::stored;
 
@@ -55,11 +55,11 @@ impl Noise {
         let mut silent = |folder: &Path, error: &LabError| {
             progress.detail(&format!("{} tells nothing of noise: {}", folder.display(), error.words().0));
         };
-        let folders = others(results, root).unwrap_or_else(|error| {
+        let folders = newest(results, STUDY_FILE, STUDIES + 1).unwrap_or_else(|error| {
             silent(results, &error);
             Vec::new()
         });
-        for folder in folders {
+        for folder in folders.into_iter().filter(|folder| folder != root).take(STUDIES) {
             match history_of(&folder, &wanted) {
                 Ok(Some((known, records))) => add(&mut noise.history, &known, &records),
                 Ok(None) => {}
@@ -105,14 +105,6 @@ impl Noise {
             ));
         }
     }
-}
-
-/// The other results folders, the newest ones.
-fn others(results: &Path, root: &Path) -> Result<Vec<PathBuf>, LabError> {
-    let mut found: Vec<PathBuf> = folder::those_with(results, &[STUDY_FILE])?;
-    found.retain(|folder| folder != root);
-    found.sort_by_cached_key(|folder| fs::metadata(folder.join(STUDY_FILE)).and_then(|m| m.modified()).ok());
-    Ok(found.into_iter().rev().take(STUDIES).collect())
 }
 
 /// The target of each contender; a control has that of the contender that it repeats.

@@ -73,7 +73,7 @@ pub fn study(
             }
             Preparation::Missing => {
                 let words = match ensure(stage, sessions, stop, progress)? {
-                    Ensured::Loaded => continue,
+                    Ensured::Loaded | Ensured::Continued => continue,
                     Ensured::Kept => "the data are there",
                     Ensured::Foreign => "complete tables of another tool are there, and are used as they are",
                 };
@@ -91,6 +91,8 @@ pub(crate) enum Ensured {
     Kept,
     /// They were loaded.
     Loaded,
+    /// A load that was cut off went on.
+    Continued,
     /// Complete tables of another tool are used as they are.
     Foreign,
 }
@@ -114,13 +116,10 @@ pub(crate) fn ensure(
             let help = "`perbuck prepare --force STUDY` loads them again, or give the workload its own `database`";
             Err(LabError::refused(message, help))
         }
-        DataState::Unfinished => {
-            match stage.data.unfinished()? {
-                Some(rows) => go_on(stage, rows, sessions, stop, progress)?,
-                None => load(stage, sessions, stop, progress)?,
-            }
-            Ok(Ensured::Loaded)
-        }
+        DataState::Unfinished => match stage.data.unfinished()? {
+            Some(rows) => go_on(stage, rows, sessions, stop, progress).map(|()| Ensured::Continued),
+            None => load(stage, sessions, stop, progress).map(|()| Ensured::Loaded),
+        },
         DataState::Absent => load(stage, sessions, stop, progress).map(|()| Ensured::Loaded),
         DataState::Foreign { complete: true, .. } => {
             tiflash::ready(stage, stop, progress)?;

@@ -245,7 +245,7 @@ impl Run<'_> {
             let began = Instant::now();
             let loaded = matches!(session.ensure(stage, self.progress)?, Ensured::Loaded);
             self.time.load_took(stage, loaded.then(|| began.elapsed()));
-            self.meter.note()?;
+            self.meter.note_load(loaded.then(|| self.time.data_of(stage)).flatten())?;
             self.ensured.insert(stage);
         }
         self.live.say(Event::Doing { text: "waiting until the servers are at rest".to_owned() });

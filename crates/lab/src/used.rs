@@ -5,7 +5,7 @@ use std::io::{Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use perbuck_core::compare::{Spent, Stretch, Work, driven, spent};
+use perbuck_core::compare::{DataLoad, Spent, Stretch, Work, driven, spent};
 use perbuck_core::study::Study;
 
 use crate::error::LabError;
@@ -84,12 +84,17 @@ impl Meter {
 
     /// Notes the time until now.
     pub(crate) fn note(&mut self) -> Result<(), LabError> {
+        self.note_load(None)
+    }
+
+    /// The same of a load.
+    pub(crate) fn note_load(&mut self, load: Option<DataLoad>) -> Result<(), LabError> {
         let took_ms = self.since.elapsed().as_millis() as u64;
         if took_ms == 0 {
             return Ok(());
         }
         let ended_unix_ms = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_millis() as u64);
-        let stretch = Stretch { ended_unix_ms, took_ms, work: self.work, up: self.up.clone() };
+        let stretch = Stretch { ended_unix_ms, took_ms, work: self.work, up: self.up.clone(), load };
         let line = serde_json::to_string(&stretch).map_err(|e| LabError::failed(format!("the used time is no text: {e}"), ""))?;
         // In one write, so that a reader sees whole lines.
         self.file.write_all((line + "\n").as_bytes()).map_err(LabError::of_file("write", &self.path))?;

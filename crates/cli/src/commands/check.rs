@@ -7,6 +7,8 @@ use perbuck_lab::estimate::{Estimate, time_and_cost};
 use perbuck_lab::inputs::Inputs;
 use perbuck_lab::planned::pilots_text;
 use perbuck_lab::preflight::Preflight;
+use perbuck_lab::progress::clock_text;
+use perbuck_lab::rates::Rates;
 use perbuck_lab::registry::Registry;
 use perbuck_lab::run::RunOptions;
 use perbuck_lab::{Lab, LabError, LabOptions, inputs};
@@ -16,7 +18,7 @@ use crate::args::CheckArguments;
 /// Reports every problem at once; says what a good study would do.
 pub(crate) fn run(arguments: &CheckArguments) -> Result<(), LabError> {
     let path = &arguments.study.path;
-    let inputs = match inputs::read_or_list(
+    let mut inputs = match inputs::read_or_list(
         (path, &arguments.study.targets.of()),
         arguments.study.prices.as_deref(),
         Registry::default(),
@@ -28,6 +30,7 @@ pub(crate) fn run(arguments: &CheckArguments) -> Result<(), LabError> {
         }
         Err(problems) => return Err(LabError::problems(&problems)),
     };
+    inputs.rates = Rates::of(&RunOptions::default().results);
     let mut out = format!("{}: no problem found\n", path.display());
     out += &match () {
         () if inputs.study.published.is_some() => published(&inputs.study),
@@ -92,6 +95,12 @@ fn trials(inputs: &Inputs) -> String {
             format!(" of {each}{mean}, about {all} with loads and checks")
         },
     );
+    if estimate.guessed * 10 > estimate.total() {
+        out += &format!(
+            "  {} of it are a guess: no study in `results` tells how long such a load takes there\n",
+            clock_text(estimate.guessed)
+        );
+    }
     out.extend(pilots_text(study).map(|line| line + "\n"));
     for contender in &study.contenders {
         // As the study writes it; a target with a password was refused.

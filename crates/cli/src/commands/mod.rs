@@ -16,6 +16,7 @@ use perbuck_lab::planned::Planned;
 use perbuck_lab::power::Power;
 use perbuck_lab::prepare::Preparation;
 use perbuck_lab::progress::Progress as _;
+use perbuck_lab::rates::Rates;
 use perbuck_lab::registry::Registry;
 use perbuck_lab::run::RunOptions;
 use perbuck_lab::verify::VerifyRequest;
@@ -59,7 +60,8 @@ struct PlanAndPower {
 
 pub(crate) fn plan(arguments: &PlanArguments) -> Result<(), LabError> {
     let StudyArguments { path, targets, prices } = &arguments.study;
-    let inputs = perbuck_lab::inputs::read_to_measure((path, &targets.of()), prices.as_deref(), Registry::default())?;
+    let mut inputs = perbuck_lab::inputs::read_to_measure((path, &targets.of()), prices.as_deref(), Registry::default())?;
+    inputs.rates = Rates::of(&RunOptions::default().results);
     let (planned, power) = (Planned::of(&inputs), Power::of(&inputs, arguments.pilot.as_deref())?);
     if let Some(file) = &arguments.chart {
         let Some(chart) = perbuck_report::power_chart(&inputs.study.name, &power.margin_text(), &power.lines()) else {

@@ -54,6 +54,21 @@ pub struct Stretch {
     pub work: Work,
     /// Names of the contenders that were up for the study.
     pub up: Vec<String>,
+    /// The whole first load that ended then, with its check.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub load: Option<DataLoad>,
+}
+
+/// What was loaded: how long such a load takes there tells how long the next one will.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DataLoad {
+    /// The target as the study names it, or `private` and the kind of server.
+    pub place: String,
+    /// The kind of workload.
+    pub kind: String,
+    /// Bytes of its rows as text.
+    pub bytes: u64,
 }
 
 impl Stretch {
@@ -239,7 +254,7 @@ mod tests {
     }
 
     fn stretch(took_ms: u64, work: Work, up: &[&str]) -> Stretch {
-        Stretch { ended_unix_ms: 1, took_ms, work, up: up.iter().map(|&name| name.to_owned()).collect() }
+        Stretch { ended_unix_ms: 1, took_ms, work, up: up.iter().map(|&name| name.to_owned()).collect(), load: None }
     }
 
     #[test]

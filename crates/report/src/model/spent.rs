@@ -115,7 +115,7 @@ mod tests {
         let bill =
             Bill { contender, region, own_region, scenario, snapshot, lines, hours_per_month: 730, horizon_months: 1, round };
         let mut comparison = compare(&study, &[], std::slice::from_ref(&bill), &[]).unwrap();
-        let stretch = |took_ms, work| Stretch { ended_unix_ms: 0, took_ms, work, up: vec!["a".into()] };
+        let stretch = |took_ms, work| Stretch { ended_unix_ms: 0, took_ms, work, up: vec!["a".into()], load: None };
         comparison.spent = spent(&study, &[bill], &[stretch(1_000_000, Work::Loads), stretch(800_500, Work::Trials)]);
         let all = Context::new(&study, &comparison, &[]);
         format!("{:?} {:?}", sentence(&all), section(&all))
