@@ -6,6 +6,8 @@ mod common;
 mod extended;
 #[path = "pgbench/output.rs"]
 mod output;
+#[path = "pgbench/pipelines.rs"]
+mod pipelines;
 
 use std::process::Command;
 
