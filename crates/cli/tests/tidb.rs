@@ -6,6 +6,8 @@ mod analytics;
 mod common;
 #[path = "tidb/dashboard.rs"]
 mod dashboard;
+#[path = "tidb/traffic.rs"]
+mod traffic;
 #[path = "tidb/transactions.rs"]
 mod transactions;
 

@@ -246,6 +246,11 @@ pub trait Dialect: Debug + Send + Sync {
         false
     }
 
+    /// Whether a session can send statements before the answers to those before have come.
+    fn takes_batches(&self) -> bool {
+        false
+    }
+
     /// Brings the statistics of a table up to date after a load: a server that does so by itself may do it in the middle of a trial, or
     /// plan without them until then. `None` where there is nothing to do.
     fn statistics(&self, _table: &str) -> Option<String> {

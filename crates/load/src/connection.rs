@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use perbuck_core::run_record::StatementCounts;
 
+use crate::batch::{Batch, Member};
 use crate::driver::{Access, BulkTable, Effect, Session};
 use crate::error::{DriverError, ErrorClass};
 use crate::query::Query;
@@ -32,6 +33,16 @@ pub struct Counts {
 }
 
 impl Counts {
+    /// sysbench's classes: a result set is a read, a changed row a write, anything else "other".
+    #[inline]
+    fn effect(&mut self, effect: Effect) {
+        match effect {
+            Effect::ResultSet => self.read += 1,
+            Effect::Affected(0) => self.other += 1,
+            Effect::Affected(_) => self.write += 1,
+        }
+    }
+
     /// All statements.
     #[inline]
     pub fn total(&self) -> u64 {
@@ -150,7 +161,7 @@ impl<S: Session> Connection<S> {
         if let Some(times) = &self.times {
             times.ended(brief.label, sent_ns);
         }
-        self.count_effect(effect);
+        self.counts.effect(effect);
         Ok(effect)
     }
 
@@ -163,16 +174,6 @@ impl<S: Session> Connection<S> {
             Verb::Update => self.counts.update += 1,
             Verb::Delete => self.counts.delete += 1,
             Verb::Other => {}
-        }
-    }
-
-    /// sysbench's classes: a result set is a read, a changed row a write, anything else "other".
-    #[inline]
-    fn count_effect(&mut self, effect: Effect) {
-        match effect {
-            Effect::ResultSet => self.counts.read += 1,
-            Effect::Affected(0) => self.counts.other += 1,
-            Effect::Affected(_) => self.counts.write += 1,
         }
     }
 
@@ -199,7 +200,7 @@ impl<S: Session> Connection<S> {
         let sent_ns = self.clock_ns();
         let effect = self.session.query(sql, &mut self.rows).await?;
         self.timed(Other::Text, sent_ns);
-        self.count_effect(effect);
+        self.counts.effect(effect);
         Ok(effect)
     }
 
@@ -216,7 +217,7 @@ impl<S: Session> Connection<S> {
             Err(DriverError::client(ErrorClass::Lost, "no answer", message))
         })?;
         self.timed(Other::Text, sent_ns);
-        self.count_effect(effect);
+        self.counts.effect(effect);
         Ok(&self.rows)
     }
 
@@ -289,6 +290,43 @@ impl<S: Session> Connection<S> {
             self.counts.other += 1;
             self.timed(Other::Rollback, sent_ns);
         }
+        Ok(())
+    }
+
+    /// Opens a batch of some of these statements: what [`Self::add_to_batch`] adds is sent by [`Self::end_batch`].
+    pub async fn open_batch(&mut self, statements: &[StatementId]) -> Result<(), DriverError> {
+        self.session.batch(Batch::Open(statements)).await
+    }
+
+    /// Adds a statement with the parameters bound before to the open batch.
+    #[inline]
+    pub async fn add_to_batch(&mut self, id: StatementId, member: Member) -> Result<(), DriverError> {
+        self.last = Some(id);
+        match member {
+            Member::Statement => self.count_sent(self.catalogue.brief(id).verb),
+            Member::Begin => self.counts.begin += 1,
+            Member::Commit => self.counts.commit += 1,
+            Member::Rollback => self.counts.rollback += 1,
+        }
+        self.session.batch(Batch::Add(id, &self.params)).await
+    }
+
+    /// What follows in the open batch is executed even after an error before it.
+    pub async fn set_point(&mut self) -> Result<(), DriverError> {
+        self.session.batch(Batch::Point).await
+    }
+
+    /// Sends the open batch and reads its answers; the error is that of its first statement that failed. Of its statements no time is known,
+    /// so that of all together is written down.
+    pub async fn end_batch(&mut self) -> Result<(), DriverError> {
+        let sent_ns = self.clock_ns();
+        let Self { session, rows, counts, last, .. } = self;
+        let mut answered = |id, effect: Option<Effect>| match effect {
+            Some(effect) => counts.effect(effect),
+            None => *last = Some(id),
+        };
+        session.batch(Batch::End(rows, &mut answered)).await?;
+        self.timed(Other::Batch, sent_ns);
         Ok(())
     }
 

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 pub use perbuck_core::run_record::{Build, DataSize, Observed, ServerWork, arch};
 
+use crate::batch::Batch;
 use crate::error::{DriverError, ErrorClass};
 use crate::meter::Meter;
 use crate::preflight::{HostFacts, HostProblem};
@@ -319,6 +320,12 @@ pub trait Session: 'static {
     /// Executes a statement of the catalogue; a result set is scanned into `rows`.
     fn execute(&mut self, id: StatementId, params: &Params, rows: &mut Rows)
     -> impl Future<Output = Result<Effect, DriverError>>;
+
+    /// Takes a step of a batch of statements of the catalogue. ROLLBACK drops a batch that was not sent.
+    fn batch(&mut self, _step: Batch<'_>) -> impl Future<Output = Result<(), DriverError>> {
+        let message = "this database takes no statement before the answer to the one before it";
+        std::future::ready(Err(DriverError::client(ErrorClass::Fatal, "batch", message)))
+    }
 
     /// Begins a transaction.
     fn begin(&mut self, access: Access) -> impl Future<Output = Result<(), DriverError>>;

@@ -69,6 +69,7 @@
 //! Place on the floor plan: floor 1, a tool. It stands on `core` and `event`; databases and workloads stand on it.
 
 mod arrivals;
+pub mod batch;
 mod collector;
 pub mod connection;
 pub mod driver;

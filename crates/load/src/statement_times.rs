@@ -18,9 +18,10 @@ pub(crate) enum Other {
     Rollback,
     InsertRows,
     Text,
+    Batch,
 }
 
-const OTHERS: [&str; 5] = ["begin", "commit", "rollback", "insert of many rows", "text"];
+const OTHERS: [&str; 6] = ["begin", "commit", "rollback", "insert of many rows", "text", "batch"];
 
 /// One step of a workload, such as a command of a script, in the window.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]

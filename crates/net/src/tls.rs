@@ -106,9 +106,11 @@ impl TlsStream {
     #[inline(never)]
     pub(crate) fn poll_read(&mut self, room: &mut [u8]) -> Poll<io::Result<usize>> {
         loop {
-            // Tickets and key updates need an answer.
-            if self.tls.wants_write() {
-                ready!(self.poll_flush())?;
+            // Tickets and key updates need an answer. It does not wait for room: a server that cannot send takes nothing.
+            if self.tls.wants_write()
+                && let Poll::Ready(flushed) = self.poll_flush()
+            {
+                flushed?;
             }
             match later(self.tls.reader().read(room)) {
                 Poll::Ready(result) => return Poll::Ready(result),

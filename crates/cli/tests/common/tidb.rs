@@ -61,9 +61,16 @@ impl Tidb {
     }
 
     pub fn client(&self, sql: &str) -> Output {
+        self.client_with(&[], sql)
+    }
+
+    /// The same with more options of the client.
+    pub fn client_with(&self, options: &[&str], sql: &str) -> Output {
         let port = self.port.to_string();
         Command::new("mariadb")
-            .args(["--no-defaults", "-h127.0.0.1", "-P", &port, "-uroot", "-N", "-B", "-e", sql, "test"])
+            .args(["--no-defaults", "-h127.0.0.1", "-P", &port, "-uroot", "-N", "-B"])
+            .args(options)
+            .args(["-e", sql, "test"])
             .output()
             .unwrap()
     }

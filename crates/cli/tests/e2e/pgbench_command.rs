@@ -4,6 +4,8 @@
 mod extended;
 #[path = "pgbench/output.rs"]
 mod output;
+#[path = "pgbench/pipelines.rs"]
+mod pipelines;
 
 use std::process::Command;
 

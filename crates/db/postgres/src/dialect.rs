@@ -56,6 +56,10 @@ impl Dialect for Family {
         true
     }
 
+    fn takes_batches(&self) -> bool {
+        true
+    }
+
     fn lacks(&self, feature: Feature) -> Option<Lack> {
         match (feature, self) {
             (Feature::Partitions, Cockroach) => {

@@ -23,6 +23,7 @@ use perbuck_database::{Database, Dialect, Wishes};
 use perbuck_net::reach::{Access, literal, noted, on_a_session, on_host, set_up, work_of_hosts};
 use perbuck_net::sent::Sent;
 
+mod batch;
 mod bulk;
 mod copy;
 mod dialect;
@@ -39,6 +40,8 @@ mod wire;
 
 #[cfg(test)]
 mod answer_tests;
+#[cfg(test)]
+mod batch_tests;
 #[cfg(test)]
 mod hostile_tests;
 

@@ -5,12 +5,14 @@ use std::future::poll_fn;
 use std::sync::Arc;
 
 use perbuck_event::rarely;
+use perbuck_load::batch::Batch;
 use perbuck_load::driver::{Access, BulkTable, Effect, Session};
 use perbuck_load::error::{DriverError, ErrorClass, ErrorCode};
 use perbuck_load::statement::{Catalogue, Statement, StatementId};
 use perbuck_load::values::{Params, Rows};
 use perbuck_load::watch;
 
+use crate::batch::Written;
 use crate::bulk;
 use crate::errors::{IN_FAILED_TRANSACTION, is_stale};
 use crate::wire::Wire;
@@ -27,12 +29,14 @@ use perbuck_net::watchdog::{LONG_READ_TIMEOUT, Watchdog};
 /// A connection to a server of PostgreSQL's protocol.
 pub struct PostgresSession {
     pub(crate) wire: Wire,
-    reader: ResultReader,
+    pub(crate) reader: ResultReader,
     catalogue: Arc<Catalogue>,
     /// By index in the catalogue; empty until the statement is used.
-    slots: Vec<Option<Prepared>>,
+    pub(crate) slots: Vec<Option<Prepared>>,
     /// The texts of the statements, where each execution parses its own again.
-    texts: Option<Vec<String>>,
+    pub(crate) texts: Option<Vec<String>>,
+    /// What was written of a batch.
+    pub(crate) batch: Vec<Written>,
     /// What must be said before each COPY, if anything.
     pub(crate) before_copy: Option<&'static str>,
     /// Whether the server is still to be asked to look whether its client is there.
@@ -42,7 +46,16 @@ pub struct PostgresSession {
 impl PostgresSession {
     pub(crate) fn new(wire: Wire, status: u8, sent: SessionSent) -> Self {
         let reader = ResultReader::new(status, sent);
-        Self { wire, reader, catalogue: Arc::default(), slots: Vec::new(), texts: None, before_copy: None, asks_to_look: false }
+        Self {
+            wire,
+            reader,
+            catalogue: Arc::default(),
+            slots: Vec::new(),
+            texts: None,
+            batch: Vec::new(),
+            before_copy: None,
+            asks_to_look: false,
+        }
     }
 
     /// Appends the message Query ("Simple Query").
@@ -69,7 +82,7 @@ impl PostgresSession {
 
     /// First use of a statement on this connection.
     #[cold]
-    async fn first_use(&mut self, id: StatementId) -> Result<(), DriverError> {
+    pub(crate) async fn first_use(&mut self, id: StatementId) -> Result<(), DriverError> {
         let index = usize::from(id.0);
         if index >= self.slots.len() {
             return Err(unknown_statement(id, self.slots.len()));
@@ -261,6 +274,10 @@ impl Session for PostgresSession {
             self.slots[index] = None;
         }
         result
+    }
+
+    async fn batch(&mut self, step: Batch<'_>) -> Result<(), DriverError> {
+        self.step_of_batch(step).await
     }
 
     async fn begin(&mut self, _access: Access) -> Result<(), DriverError> {

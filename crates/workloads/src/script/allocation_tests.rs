@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use perbuck_core::rng::OpRng;
 use perbuck_core::units::Seed;
+use perbuck_load::batch::Batch;
 use perbuck_load::connection::Connection;
 use perbuck_load::driver::{Access, BulkTable, Effect, Session};
 use perbuck_load::error::DriverError;
@@ -42,6 +43,10 @@ impl Session for OneRow {
         Ok(Self::answer(rows))
     }
 
+    async fn batch(&mut self, _: Batch<'_>) -> Result<(), DriverError> {
+        Ok(())
+    }
+
     async fn begin(&mut self, _: Access) -> Result<(), DriverError> {
         Ok(())
     }
@@ -70,7 +75,9 @@ fn a_warm_terminal_allocates_nothing() {
     let script = "\\set a random_zipfian(1, 1000, 1.2) + permute(3, 10) + case when :scale > 0 then 1 else 2 end\n\\set d sqrt(:a) * 1.5\n\
                   BEGIN;\nSELECT n AS found, t AS word FROM t WHERE id = :a AND d > :d \\gset\n\\if :found = 7\n\
                   UPDATE t SET n = :found, t = :word;\n\\endif\nEND;\nSELECT :a, :none;";
-    for protocol in ["prepared", "extended", "simple"] {
+    let piped =
+        format!("{script}\n\\startpipeline\nBEGIN;\n\\set a :a + 1\nSELECT :a, :word;\n\\syncpipeline\nEND;\n\\endpipeline");
+    for (protocol, script) in [("prepared", &*piped), ("extended", &piped), ("simple", script)] {
         let words = [("file", "a.sql, builtin:tpcb-like@2"), ("file a.sql", script), ("protocol", protocol)];
         let scripts = Scripts::new(&Options::checked(&parameters(&words)).unwrap(), POSTGRES);
         let id = TerminalId { index: 0, of: 1, seed: Seed(1), share: Share::WHOLE };

@@ -4,13 +4,14 @@ use std::sync::{Arc, OnceLock};
 
 use perbuck_core::units::Seed;
 use perbuck_database::Dialect;
+use perbuck_load::batch::Member;
 use perbuck_load::driver::Access;
 use perbuck_load::statement::{Catalogue, Statement, StatementId};
 use perbuck_load::workload::{TerminalId, Workload};
 
 use super::expression::Expression;
 use super::options::{AUTOMATIC, Options, Script};
-use super::program::{Length, Placed, Step, Store};
+use super::program::{Length, Pipeline, Placed, Step, Store};
 use super::protocol::Protocol;
 use super::sql::{Control, Sql};
 use super::terminal::ScriptTerminal;
@@ -36,6 +37,8 @@ pub(super) struct Shared {
     pub(super) reconnects: bool,
     /// Whether truth values go to the server as words.
     pub(super) words: bool,
+    /// Whether variables are parameters of their statements.
+    pub(super) binds: bool,
     /// Whether the database takes several statements as one text.
     pub(super) joins: bool,
     /// Whether statements can be prepared before a script has run.
@@ -60,7 +63,17 @@ pub(super) struct Act {
     pub(super) step: u32,
     /// Whether a transaction is open after it; `None` where it changes nothing of that.
     pub(super) opens: Option<bool>,
+    /// How a statement goes into a pipeline, in a script that starts one.
+    pub(super) queued: Option<Queued>,
     pub(super) is: Action,
+}
+
+/// A statement of the catalogue for a pipeline.
+#[derive(Debug)]
+pub(super) struct Queued {
+    pub(super) id: StatementId,
+    pub(super) slots: Box<[Slot]>,
+    pub(super) member: Member,
 }
 
 #[derive(Debug)]
@@ -76,6 +89,8 @@ pub(super) enum Action {
     Unless(Expression, usize),
     Go(usize),
     Sleep(Length, u64),
+    /// With the statements of a pipeline that starts.
+    Pipeline(Pipeline, Box<[StatementId]>),
 }
 
 /// The variables that the columns of a result go to, where a script mentions them.
@@ -124,6 +139,7 @@ impl Scripts {
             access: if options.writes() { Access::Write } else { Access::Read },
             reconnects: options.reconnect,
             words: dialect.takes_several_statements(),
+            binds: options.protocol.binds(),
             joins: dialect.takes_several_statements(),
             prepares_ahead: options.protocol == Protocol::Prepared && !makes,
         };
@@ -140,19 +156,27 @@ struct Compiler<'a> {
 
 impl Compiler<'_> {
     fn script(&mut self, script: &Script) -> Runnable {
-        let steps = script.program.steps.iter().map(|step| self.step(step)).collect();
+        let pipes = self.options.protocol.binds() && script.program.pipeline_line().is_some();
+        let rests = (1..).map(|next| script.program.steps.get(next..).unwrap_or_default());
+        let steps = script.program.steps.iter().zip(rests).map(|(step, rest)| self.step(step, rest, pipes)).collect();
         self.commands += script.program.commands.len() as u32;
         let restores = script.program.sets_within_transactions();
         Runnable { name: script.name.clone(), weight: u64::from(script.weight), steps, restores }
     }
 
-    fn step(&mut self, placed: &Placed) -> Act {
+    fn step(&mut self, placed: &Placed, rest: &[Placed], pipes: bool) -> Act {
         let is = match &placed.step {
             Step::Sql(statements, store) => self.sql(statements, store),
             Step::Set(slot, value) => Action::Set(*slot, value.clone()),
             Step::Unless(condition, to) => Action::Unless(condition.clone(), *to),
             Step::Go(to) => Action::Go(*to),
             Step::Sleep(length, unit_ns) => Action::Sleep(*length, *unit_ns),
+            Step::Pipeline(Pipeline::Start) if pipes => Action::Pipeline(Pipeline::Start, self.piped(rest)),
+            Step::Pipeline(what) => Action::Pipeline(*what, Box::default()),
+        };
+        let queued = match &placed.step {
+            Step::Sql(statements, _) if pipes => statements.first().map(|sql| self.queued(sql)),
+            _ => None,
         };
         let control = match &placed.step {
             Step::Sql(statements, _) => statements.first().map_or(Control::None, |sql| sql.control),
@@ -164,7 +188,24 @@ impl Compiler<'_> {
             Control::Commit | Control::Rollback | Control::Ends => Some(false),
         };
         let step = self.commands + placed.command.saturating_sub(1) as u32;
-        Act { line: placed.line, command: placed.command, step, opens, is }
+        Act { line: placed.line, command: placed.command, step, opens, queued, is }
+    }
+
+    /// The statements up to the end of a pipeline that starts before `rest`.
+    fn piped(&mut self, rest: &[Placed]) -> Box<[StatementId]> {
+        let inside = rest.iter().take_while(|placed| placed.step != Step::Pipeline(Pipeline::End));
+        let statements = inside.flat_map(|placed| placed.step.statements());
+        statements.map(|sql| self.register(sql, false)).collect()
+    }
+
+    fn queued(&mut self, sql: &Sql) -> Queued {
+        let member = match sql.control {
+            Control::Begin => Member::Begin,
+            Control::Commit => Member::Commit,
+            Control::Rollback => Member::Rollback,
+            Control::None | Control::Opens | Control::Ends => Member::Statement,
+        };
+        Queued { id: self.register(sql, false), slots: sql.parameters().collect(), member }
     }
 
     fn sql(&mut self, statements: &[Sql], store: &Store) -> Action {

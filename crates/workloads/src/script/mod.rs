@@ -1,7 +1,7 @@
 //! SQL scripts in the language of pgbench (PostgreSQL's manual), on every database that speaks SQL.
 //!
 //! What differs, on purpose: random numbers come from perbuck's own streams, so the same seed draws other numbers than pgbench; `permute`
-//! is another permutation; `\shell`, `\setshell` and pipelines are refused; statements that `\;` joins are sent one by one where the
+//! is another permutation; `\shell` and `\setshell` are refused; statements that `\;` joins are sent one by one where the
 //! database takes no such text, or where their results are stored.
 
 #[cfg(test)]
@@ -12,6 +12,8 @@ mod data;
 mod expression;
 mod options;
 mod pieces;
+#[cfg(test)]
+mod pipeline_tests;
 mod program;
 mod protocol;
 pub(crate) mod random;

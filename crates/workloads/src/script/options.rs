@@ -225,7 +225,16 @@ impl Benchmark for Options {
             (why, "write `protocol = \"prepared\"` or `\"simple\"` (-M)".to_owned())
         };
         let extended = self.protocol == Protocol::Extended && !dialect.parses_each_time();
-        speaks_sql(dialect).or_else(|| extended.then(|| lacks(dialect)))
+        let pipes = |script: &Script| {
+            let line = script.program.pipeline_line().filter(|_| !dialect.takes_batches())?;
+            let why = format!(
+                "{} takes no statement before the answer to the one before, so there is no pipeline as in {}:{line}",
+                dialect.name(),
+                script.name
+            );
+            Some((why, "remove \\startpipeline and \\endpipeline".to_owned()))
+        };
+        speaks_sql(dialect).or_else(|| extended.then(|| lacks(dialect))).or_else(|| self.scripts.iter().find_map(pipes))
     }
 
     fn size(&self) -> DataSize {

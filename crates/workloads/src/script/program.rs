@@ -47,6 +47,26 @@ pub(super) enum Step {
     Go(usize),
     /// Waits for so many units of so many nanoseconds.
     Sleep(Length, u64),
+    Pipeline(Pipeline),
+}
+
+/// What a command does to the pipeline of its session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Pipeline {
+    Start,
+    /// An error before it keeps nothing after it from being executed.
+    Sync,
+    End,
+}
+
+impl Step {
+    /// Its statements, if it has any.
+    pub(super) fn statements(&self) -> &[Sql] {
+        match self {
+            Self::Sql(statements, _) => statements,
+            _ => &[],
+        }
+    }
 }
 
 /// A step with its line, and the number of its command from 1.
@@ -108,15 +128,20 @@ impl Program {
 
     /// All its statements.
     pub(super) fn statements(&self) -> impl Iterator<Item = &Sql> {
-        self.steps.iter().flat_map(|located| match &located.step {
-            Step::Sql(statements, _) => statements.as_slice(),
-            _ => &[],
-        })
+        self.steps.iter().flat_map(|located| located.step.statements())
     }
 
-    /// Whether a variable gets another value within a transaction that the script begins.
+    /// The line of its first pipeline.
+    pub(super) fn pipeline_line(&self) -> Option<usize> {
+        self.steps.iter().find(|placed| placed.step == Step::Pipeline(Pipeline::Start)).map(|placed| placed.line)
+    }
+
+    /// Whether a variable gets another value within a transaction or a pipeline that the script begins.
     pub(super) fn sets_within_transactions(&self) -> bool {
-        let begins = |step: &Step| matches!(step, Step::Sql(all, _) if all.iter().any(|s| matches!(s.control, Control::Begin | Control::Opens)));
+        let begins = |step: &Step| match step {
+            Step::Sql(all, _) => all.iter().any(|s| matches!(s.control, Control::Begin | Control::Opens)),
+            step => *step == Step::Pipeline(Pipeline::Start),
+        };
         let stores = |step: &Step| matches!(step, Step::Set(..) | Step::Sql(_, Store::OneRow(_) | Store::LastRow(_)));
         self.steps.iter().skip_while(|located| !begins(&located.step)).any(|located| stores(&located.step))
     }
@@ -211,13 +236,15 @@ impl Reader<'_> {
             Some(shell @ ("shell" | "setshell")) => {
                 self.fault(format!("perbuck starts no program from a script, so there is no \\{shell}"), "remove the command");
             }
-            Some(pipeline) => {
-                let help = "remove it: each statement is then sent alone";
-                self.fault(format!("perbuck has no pipelines, so there is no \\{pipeline}"), help);
-            }
+            Some("startpipeline") => self.pipeline(Pipeline::Start, "startpipeline", rest),
+            Some("syncpipeline") => self.pipeline(Pipeline::Sync, "syncpipeline", rest),
+            Some(_) => self.pipeline(Pipeline::End, "endpipeline", rest),
             None => {
                 let near = nearest(&word.to_ascii_lowercase(), META).map_or_else(
-                    || "the commands are \\set, \\if, \\elif, \\else, \\endif, \\gset, \\aset and \\sleep".to_owned(),
+                    || {
+                        "the commands are \\set, \\if, \\elif, \\else, \\endif, \\gset, \\aset, \\sleep, \\startpipeline, \\syncpipeline and \\endpipeline"
+                            .to_owned()
+                    },
                     |near| format!("did you mean \\{near}?"),
                 );
                 self.fault(format!("invalid command in command \"{word}\""), near);
@@ -237,6 +264,18 @@ impl Reader<'_> {
         if let Some(value) = self.expression("set", text) {
             self.push(Step::Set(slot, value));
         }
+    }
+
+    fn pipeline(&mut self, what: Pipeline, word: &str, rest: &str) {
+        if rest.is_empty() {
+            self.push(Step::Pipeline(what));
+        } else {
+            self.unexpected_argument(word);
+        }
+    }
+
+    fn unexpected_argument(&mut self, word: &str) {
+        self.fault(format!("unexpected argument in command \"{word}\""), "remove what follows it");
     }
 
     fn expression(&mut self, command: &str, text: &str) -> Option<Expression> {
@@ -321,7 +360,7 @@ impl Reader<'_> {
     fn end_condition(&mut self, ends: bool, rest: &str) {
         let word = if ends { "endif" } else { "else" };
         if !rest.is_empty() {
-            self.fault(format!("unexpected argument in command \"{word}\""), "remove what follows it");
+            self.unexpected_argument(word);
         }
         let Some(mut open) = self.open.pop() else {
             return self.fault(format!("\\{word} without matching \\if"), "add \\if before it");

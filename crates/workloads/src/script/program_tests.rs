@@ -41,7 +41,8 @@ fn faults_are_told_with_their_lines() {
         ("\\sleep 1 week", "1: unrecognized time unit \"week\" in command \"sleep\""),
         ("\\sleep too many args", "1: too many arguments in command \"sleep\""),
         ("\\setshell a b", "1: perbuck starts no program from a script, so there is no \\setshell"),
-        ("\\startpipeline", "1: perbuck has no pipelines, so there is no \\startpipeline"),
+        ("\\startpipeline now", "1: unexpected argument in command \"startpipeline\""),
+        ("\\endpipelines", "1: invalid command in command \"endpipelines\""),
         ("\\if 1\nSELECT 1;", "1: \\if without matching \\endif"),
         ("SELECT 1;\n\\endif", "2: \\endif without matching \\if"),
         ("\\if 1\n\\else\n\\else\n\\endif", "3: \\else after \\else"),
@@ -69,7 +70,7 @@ proptest! {
     fn any_script_is_read_or_refused(lines in prop::collection::vec(
         prop::sample::select(vec![
             "\\if 1", "\\elif :a", "\\else", "\\endif", "\\set a random(1, 2)", "SELECT :a \\gset", "BEGIN;", "END;", "\\sleep 1 us",
-            "SELECT 1 \\; SELECT 2 \\aset p_", "\\\\", "\\", "$$", "'", "\"",
+            "SELECT 1 \\; SELECT 2 \\aset p_", "\\startpipeline", "\\syncpipeline", "\\endpipeline", "\\\\", "\\", "$$", "'", "\"",
         ]), 0..30)) {
         let read = Program::read(&lines.join("\n"), &mut Names::default(), false);
         if let Ok(program) = read {

@@ -12,9 +12,9 @@ use perbuck_load::statement::StatementId;
 use perbuck_load::values::{Cell, Params, Rows};
 use perbuck_load::workload::{Done, Operation, Terminal};
 
-use super::compile::{Act, Action, Kept, Runnable, Shared};
+use super::compile::{Act, Action, Kept, Queued, Runnable, Shared};
 use super::expression::{Context, Expression};
-use super::program::Length;
+use super::program::{Length, Pipeline};
 use super::sql::Sql;
 use super::value::Value;
 use super::variables::{Given, Slot, Variables, is_name};
@@ -105,8 +105,12 @@ impl Terminal for ScriptTerminal {
         }
         for script in &shared.scripts {
             for act in &script.steps {
-                let Action::Bound(id, ..) = &act.is else { continue };
-                if let Err(error) = connection.columns(*id).await {
+                let id = match (&act.queued, &act.is) {
+                    (Some(queued), _) => queued.id,
+                    (None, Action::Bound(id, ..)) => *id,
+                    _ => continue,
+                };
+                if let Err(error) = connection.columns(id).await {
                     let message = format!("{}:{}: {}", script.name, act.line, error.message);
                     return Err(DriverError::new(error.class, error.code, message).because(error.cause));
                 }
@@ -124,15 +128,16 @@ impl Terminal for ScriptTerminal {
         let Self { shared, state, .. } = self;
         let picked = shared.pick(&mut operation.rng);
         let Some(script) = shared.scripts.get(picked) else { return Ok(Done::committed(0)) };
-        let (mut next, mut open) = (state.resume(operation), false);
+        let (mut next, mut open, mut piped) = (state.resume(operation), false, false);
         while let Some(act) = script.steps.get(next) {
             let at = At { shared, picked, script, act };
-            if !open {
+            if !open && !piped {
                 state.mark(at, (operation, next));
             }
             next += 1;
             let began_ns = connection.step_begins(act.step);
             match &act.is {
+                action if piped && let Some(queued) = &act.queued => state.queue(connection, at, queued, action).await?,
                 Action::Begin => connection.begin(shared.access).await?,
                 Action::Commit => connection.commit().await?,
                 Action::Rollback => connection.rollback().await?,
@@ -149,12 +154,14 @@ impl Terminal for ScriptTerminal {
                 }
                 Action::Go(to) => next = *to,
                 Action::Sleep(length, unit_ns) => connection.pause(state.length(at, *length, *unit_ns)?).await,
+                Action::Pipeline(what, statements) => piped = pipeline(connection, at, (*what, statements), piped).await?,
             }
             connection.step_ended(began_ns);
             open = act.opens.unwrap_or(open);
         }
-        if open {
-            let message = format!("{}: end of script reached without completing the last transaction", script.name);
+        if open || piped {
+            let what = if piped { "with pipeline open" } else { "without completing the last transaction" };
+            let message = format!("{}: end of script reached {what}", script.name);
             return Err(DriverError::client(ErrorClass::Fatal, "script", message));
         }
         state.point = None;
@@ -182,11 +189,12 @@ impl State {
     /// Notes that another attempt may start here, where no transaction is open.
     #[inline]
     fn mark(&mut self, at: At<'_>, (operation, step): (&Operation, usize)) {
-        if !matches!(at.act.is, Action::Begin | Action::Bound(..) | Action::Text(..)) {
+        let pipes = matches!(at.act.is, Action::Pipeline(Pipeline::Start, _));
+        if !pipes && !matches!(at.act.is, Action::Begin | Action::Bound(..) | Action::Text(..)) {
             return;
         }
         // A single statement fails before it has changed a variable.
-        let restores = at.act.opens == Some(true) && at.script.restores;
+        let restores = (pipes || at.act.opens == Some(true)) && at.script.restores;
         if restores {
             self.saved.clone_from(&self.variables);
         }
@@ -230,6 +238,23 @@ impl State {
         store(&mut self.variables, connection.rows(), kept, 0).map_err(|why| at.failed(why))
     }
 
+    /// Adds a statement to the open pipeline; no result of it can be kept.
+    async fn queue<S: Session>(
+        &mut self,
+        connection: &mut Connection<S>,
+        at: At<'_>,
+        queued: &Queued,
+        action: &Action,
+    ) -> Result<()> {
+        if let Action::Bound(_, _, Some(kept)) | Action::Text(_, Some(kept)) = action {
+            let word = if kept.one { "gset" } else { "aset" };
+            return Err(at.failed(format_args!("\\{word} is not allowed in pipeline mode")));
+        }
+        let params = connection.bind();
+        queued.slots.iter().for_each(|slot| bind(params, self.variables.given(*slot), at.shared.words, &mut self.text));
+        connection.add_to_batch(queued.id, queued.member).await
+    }
+
     /// Sends statements as text: as one where the database takes that and no result is kept, else one after the other.
     async fn sent<S: Session>(
         &mut self,
@@ -257,6 +282,23 @@ impl State {
             self.text.clear();
         }
         Ok(())
+    }
+}
+
+/// Starts a pipeline of these statements, sets a point in it, or ends it; whether one is open then.
+async fn pipeline<S: Session>(
+    connection: &mut Connection<S>,
+    at: At<'_>,
+    (what, statements): (Pipeline, &[StatementId]),
+    piped: bool,
+) -> Result<bool> {
+    match (what, piped) {
+        (Pipeline::Start, _) if !at.shared.binds => Err(at.failed("cannot use pipeline mode with the simple query protocol")),
+        (Pipeline::Start, true) => Err(at.failed("already in pipeline mode")),
+        (Pipeline::Start, false) => connection.open_batch(statements).await.map(|()| true),
+        (Pipeline::Sync | Pipeline::End, false) => Err(at.failed("not in pipeline mode")),
+        (Pipeline::Sync, true) => connection.set_point().await.map(|()| true),
+        (Pipeline::End, true) => connection.end_batch().await.map(|()| false),
     }
 }
 

@@ -27,6 +27,32 @@ impl Template {
         }
         (!sql.is_empty()).then(|| Self { sql: sql.to_owned(), pieces })
     }
+
+    /// How many parameters it has.
+    pub(super) fn parameters(&self) -> usize {
+        self.pieces.len().saturating_sub(1)
+    }
+
+    /// Its text with literals of these values.
+    pub(super) fn filled(&self, values: &[Option<String>]) -> String {
+        let mut pieces = self.pieces.iter();
+        let mut out = pieces.next().cloned().unwrap_or_default();
+        for (value, piece) in values.iter().zip(pieces) {
+            match value {
+                None => out.push_str("NULL"),
+                Some(text) if text.starts_with(|c: char| c.is_ascii_digit() || c == '-') && text.parse::<f64>().is_ok() => {
+                    out.push_str(text);
+                }
+                Some(text) => {
+                    out.push('\'');
+                    out.push_str(&text.replace('\\', "\\\\").replace('\'', "''"));
+                    out.push('\'');
+                }
+            }
+            out.push_str(piece);
+        }
+        out
+    }
 }
 
 /// The values that a template has in this text; `None` where it is the text of another one, or has a value that is no plain literal.

@@ -6,7 +6,7 @@ use std::io::BufRead;
 use super::builder::Builder;
 use super::lex::Quotes;
 use super::recording::Recording;
-use super::{general_log, server_log, slow_log};
+use super::{bracketed, general_log, server_log, slow_log};
 
 /// A format of a log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -78,7 +78,7 @@ impl Format {
         }
         let of = |line: &str| match line {
             line if line.starts_with("# Time: ") || line.starts_with("# User@Host: ") => Some(Self::Slow),
-            line => general_log::begins(line).then_some(Self::General),
+            line => (general_log::begins(line) || bracketed::begins(line)).then_some(Self::General),
         };
         if let Some(format) = start.lines().take(64).find_map(of) {
             return Some(format);
@@ -116,10 +116,12 @@ pub fn read<R: BufRead>(files: Vec<LogFile<R>>, format: Option<Format>) -> Resul
             return Err(Fault { file: name, line: 1, message, help });
         };
         found = Some(format);
+        let in_brackets = start.starts_with(b"[");
         let builder = builder.get_or_insert_with(|| Builder::new(format.quotes()));
         read_bytes += match format {
             Format::Csv => server_log::csv(text, &name, builder)?,
             Format::Json => server_log::json(text, &name, builder)?,
+            Format::General if in_brackets => bracketed::read(text, &name, builder)?,
             Format::General => general_log::read(text, &name, builder)?,
             Format::Slow => slow_log::read(text, &name, builder)?,
         };

@@ -3,6 +3,7 @@
 //!
 //! A log is read once into a [`Recording`]. A study holds its [`Summary`] in place of it, so that no statement's literals get into results.
 
+mod bracketed;
 mod builder;
 mod deal;
 mod executed;
@@ -10,6 +11,7 @@ mod format;
 mod general_log;
 mod lex;
 mod lines;
+mod one_line;
 mod options;
 mod plan;
 mod recording;

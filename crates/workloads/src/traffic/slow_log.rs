@@ -9,6 +9,7 @@ use super::builder::{At, Builder};
 use super::general_log::is_heading;
 use super::lex::{Quotes, words};
 use super::lines::Lines;
+use super::one_line;
 use super::spread::{Kept, Spread};
 use super::time;
 use crate::script::verb_of;
@@ -23,7 +24,14 @@ struct Facts {
     affected: Option<u64>,
     /// Whether the server says that the statement failed.
     failed: bool,
+    /// Whether it was prepared: of servers that say so, whose statements are each in one line.
+    prepared: Option<bool>,
+    /// Whether the server sent it to itself.
+    internal: bool,
 }
+
+/// Facts that hold any words.
+const FREE: [&str; 2] = ["# Prev_stmt: ", "# Warnings: "];
 
 /// An entry that is being read.
 #[derive(Debug, Default)]
@@ -70,18 +78,24 @@ pub(super) fn read(reader: impl BufRead, file: &str, builder: &mut Builder) -> R
 impl Facts {
     /// Adds a line such as `# Thread_id: 10  Schema: shop  QC_hit: No`.
     fn add(&mut self, line: &str) {
+        if FREE.iter().any(|start| line.starts_with(start)) {
+            return;
+        }
         let mut parts = line.trim_start_matches('#').split_whitespace().peekable();
         while let Some(key) = parts.next() {
             let Some(key) = key.strip_suffix(':') else { continue };
             // An empty value: the next word is a key.
             let Some(value) = parts.next_if(|value| !value.ends_with(':')) else { continue };
             match key {
-                "Thread_id" | "Id" => self.session = value.parse().ok(),
-                "Schema" => self.schema = Some(value.to_owned()),
+                "Thread_id" | "Id" | "Conn_ID" => self.session = value.parse().ok(),
+                "Schema" | "DB" => self.schema = Some(value.to_owned()),
                 "Query_time" => self.took_us = value.parse::<f64>().map_or(0, |seconds| (seconds * 1e6) as i64),
-                "Rows_sent" => self.sent = value.parse().ok(),
+                "Rows_sent" | "Result_rows" => self.sent = value.parse().ok(),
                 "Rows_affected" => self.affected = value.parse().ok(),
                 "Errno" | "Last_errno" => self.failed = value != "0",
+                "Succ" => self.failed = value == "false",
+                "Prepared" => self.prepared = Some(value == "true"),
+                "Is_internal" => self.internal = value == "true",
                 _ => {}
             }
         }
@@ -116,6 +130,9 @@ fn take(entry: Entry, spread: &mut Spread, database: &mut String, (builder, file
     if sql.is_empty() {
         return;
     }
+    if facts.internal {
+        return builder.note("statements of the server itself left out", at);
+    }
     let Some(session) = facts.session.filter(|_| spread.has_time()) else {
         return builder.note("statements without a time or a connection left out", at);
     };
@@ -131,11 +148,22 @@ fn take(entry: Entry, spread: &mut Spread, database: &mut String, (builder, file
     if facts.failed {
         return builder.note("statements that failed in the log left out", at);
     }
-    let rows = facts.rows(sql);
-    let took_us = facts.took_us;
-    if let Some(schema) = facts.schema {
-        *database = schema;
+    let (rows, took_us) = (facts.rows(sql), facts.took_us);
+    match facts.schema {
+        Some(schema) => *database = schema,
+        // Such a server names the database of each statement that has one.
+        None if facts.prepared.is_some() => database.clear(),
+        None => {}
     }
-    let kept = Kept { session, database: database.clone(), sql: sql.to_owned(), prepared: None, rows, took_us };
-    spread.statement(kept, line);
+    if sql.get(..4).is_some_and(|start| start.eq_ignore_ascii_case("use ")) {
+        return;
+    }
+    let read = match facts.prepared {
+        Some(_) => one_line::read(sql, facts.prepared),
+        None => Ok((sql.to_owned(), None)),
+    };
+    match read {
+        Ok((sql, prepared)) => spread.statement(Kept { session, database: database.clone(), sql, prepared, rows, took_us }, line),
+        Err(why) => builder.note(why, at),
+    }
 }

@@ -270,3 +270,58 @@ fn a_warm_terminal_allocates_nothing_and_compares_rows() {
     let counted = allocation_counter::measure(|| run(300, 400));
     assert_eq!(counted.count_total, 0);
 }
+
+#[test]
+fn a_slow_log_of_statements_in_one_line_says_which_were_prepared() {
+    let recording = log(include_str!("samples/written_slow.log")).unwrap();
+    assert_eq!(
+        shown(&recording),
+        [
+            "0 0 select: SELECT c  FROM t WHERE id < ? AND w = ? [7,it's \"x\"]",
+            "1 300 transaction: BEGIN; DELETE FROM t WHERE w = 'a;b'; COMMIT"
+        ]
+    );
+    let rows: Vec<u32> = recording.sessions[0].steps.iter().map(|step| step.rows).collect();
+    assert_eq!((recording.summary.format.as_str(), rows), ("slow", vec![2]));
+    assert_eq!(recording.summary.databases.keys().collect::<Vec<_>>(), ["shop"]);
+    let noted: Vec<&str> = recording.summary.noted.keys().map(String::as_str).collect();
+    assert_eq!(
+        noted,
+        [
+            "entries that are cut off left out",
+            "statements of the server itself left out",
+            "statements that failed in the log left out"
+        ]
+    );
+}
+
+#[test]
+fn a_general_log_of_fields_in_brackets_is_read() {
+    let entry = |second: f64, conn: u32, sql: &str| {
+        format!(
+            "[2026/11/28 03:20:{second:06.3} +00:00] [INFO] [session.go:4193] [GENERAL_LOG] [conn={conn}] [session_alias=] [user=root@127.0.0.1] \
+             [schemaVersion=55] [txnStartTS=0] [isPessimistic=false] [currentDB=shop] [sessionTxnMode=PESSIMISTIC] [sql={sql}]\n"
+        )
+    };
+    let text = [
+        "[2026/11/28 03:19:59.000 +00:00] [INFO] [meminfo.go:179] [\"use physical memory hook\"] [cgroupMemorySize=9]\n"
+            .to_owned(),
+        "plain words of another program\n".to_owned(),
+        entry(1.0, 7, "\"use `shop`\""),
+        entry(1.0, 7, "begin"),
+        entry(1.1, 7, "\"SELECT c FROM t WHERE id = ? AND w = '\\\\\\\\' [arguments: 7]\""),
+        entry(1.2, 8, "\"SELECT \\\"a]\\\" [arguments\""),
+        entry(1.3, 7, "commit"),
+        "[2026/11/28 03:20:02.000 +00:00] [INFO] [session.go:4193] [GENERAL_LOG] [conn=7] [sql=\"SELECT cut".to_owned(),
+    ];
+    let recording = log(&text.concat()).unwrap();
+    assert_eq!(
+        shown(&recording),
+        [
+            "0 0 read-only transaction: BEGIN; SELECT c FROM t WHERE id = ? AND w = '\\\\' [7]; COMMIT",
+            "1 200 select: SELECT \"a]\" [arguments"
+        ]
+    );
+    assert_eq!(recording.summary.format, "general");
+    assert_eq!(recording.summary.noted["lines that are no entry of such a log"].count, 1);
+}

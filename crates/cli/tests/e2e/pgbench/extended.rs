@@ -8,10 +8,10 @@ use std::thread::spawn;
 use super::*;
 
 /// What each client has sent.
-type Sent = Arc<Mutex<Vec<Vec<u8>>>>;
+pub(super) type Sent = Arc<Mutex<Vec<Vec<u8>>>>;
 
 /// A port at which the server is reached, too, where all that clients say is written down.
-fn eavesdrop(server: &str, sent: &Sent) -> String {
+pub(super) fn eavesdrop(server: &str, sent: &Sent) -> String {
     let (server, sent) = (server.parse::<u16>().unwrap(), Arc::clone(sent));
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port().to_string();
@@ -51,7 +51,7 @@ fn eavesdrop(server: &str, sent: &Sent) -> String {
 }
 
 /// The messages of the extended protocol that a client sent: what each is, and its body without semicolons.
-fn extended(sent: &[u8]) -> Vec<(char, Vec<u8>)> {
+pub(super) fn extended(sent: &[u8]) -> Vec<(char, Vec<u8>)> {
     let length = |at: usize| sent.get(at..at + 4).map(|b| u32::from_be_bytes(b.try_into().unwrap()) as usize);
     // The message of a start has no kind.
     let (mut at, mut all) = (length(0).unwrap_or(0), Vec::new());

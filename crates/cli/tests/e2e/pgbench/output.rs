@@ -3,7 +3,7 @@
 use super::*;
 
 /// The commands in a report of `-r`, and how many numbers stand before each: of every script.
-fn commands(text: &str) -> Vec<(usize, String)> {
+pub(super) fn commands(text: &str) -> Vec<(usize, String)> {
     let lines = text.lines().filter(|line| line.contains("statement latencies in milliseconds") || line.starts_with("     "));
     lines
         .map(|line| {
@@ -40,7 +40,7 @@ fn commands_are_reported_as_by_pgbench() {
 }
 
 /// The mean time of a command, and what follows it.
-fn of_command<'a>(text: &'a str, command: &str) -> Vec<f64> {
+pub(super) fn of_command<'a>(text: &'a str, command: &str) -> Vec<f64> {
     let line = text.lines().find(|line| line.ends_with(command)).unwrap_or_else(|| panic!("{command}: {text}"));
     line.trim_end_matches(command).split_whitespace().map(|number: &'a str| number.parse().unwrap()).collect()
 }

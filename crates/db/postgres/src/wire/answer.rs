@@ -75,6 +75,29 @@ impl ResultReader {
         self.status = status;
     }
 
+    /// The server has come to a Sync of a batch, in which so many transactions ended.
+    pub(crate) fn ready_after(&mut self, status: u8, ended: u64) {
+        self.sent.add(ended);
+        self.status = status;
+    }
+
+    /// Reads a message of a batch; the effect of its statement where that ends.
+    pub(crate) fn part_of_batch(
+        &mut self,
+        wire: &mut Wire,
+        message: &Message,
+        asked: Asked<'_>,
+        rows: &mut Rows,
+    ) -> Result<Option<Effect>, DriverError> {
+        self.part(wire, message, asked, rows)?;
+        if self.next != Next::Ready {
+            return Ok(None);
+        }
+        let effect = self.effect;
+        self.begin();
+        Ok(effect)
+    }
+
     /// A new answer is waited for.
     #[inline]
     pub(crate) fn begin(&mut self) {
@@ -180,7 +203,9 @@ impl ResultReader {
             (kind::BIND_COMPLETE, Next::Bound) => self.next = Next::Described,
             (kind::NO_DATA, Next::Described) => self.next = Next::End,
             (kind::ROW_DESCRIPTION, Next::Described) => {
-                self.columns_are(wire.body(message)).map_err(|why| wire.malformed(why))?;
+                if rows.keeps() {
+                    self.columns_are(wire.body(message)).map_err(|why| wire.malformed(why))?;
+                }
                 self.next = Next::Rows;
             }
             (kind::COPY_IN, Next::Head) if asked == Asked::Copy => self.next = Next::Rows,

@@ -21,6 +21,8 @@ pub(crate) struct Prepared {
     columns: Option<Columns>,
 }
 
+/// The length of Sync.
+const SYNC_LENGTH: usize = 5;
 /// Execute of the unnamed portal without a limit of rows, and Sync.
 const EXECUTE_SYNC: &[u8] = b"E\0\0\0\x09\0\0\0\0\0S\0\0\0\x04";
 
@@ -103,6 +105,11 @@ pub(crate) fn put_close(out: &mut Vec<u8>, name: &str) {
 /// Appends Sync, which the server answers with ReadyForQuery.
 pub(crate) fn put_sync(out: &mut Vec<u8>) {
     put_message(out, b'S', |_| {});
+}
+
+/// Takes the Sync off again that ends what was appended.
+pub(crate) fn drop_sync(out: &mut Vec<u8>) {
+    out.truncate(out.len() - SYNC_LENGTH);
 }
 
 /// Appends Bind, Execute and Sync; as many parameters are bound as the statement has.
