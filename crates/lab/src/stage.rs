@@ -236,7 +236,11 @@ pub(crate) fn stage<Known: Databases, List: Benchmarks>(
         let message = format!("{}, {}: `prewarm` reads tables by SQL: {}", contender.name, spec.name, lack.why);
         return Err(LabError::usage(message, "leave `prewarm` out"));
     }
-    let wishes = Wishes { counts_found_rows: plan.counts_found_rows(), noted_settings: build::noted(study, contender, spec) };
+    let wishes = Wishes {
+        counts_found_rows: plan.counts_found_rows(),
+        noted_settings: build::noted(study, contender, spec),
+        backup: build::backup(contender)?,
+    };
     let join = Join { contender, spec, seed: data_seed(study, spec), target, stop };
     let joining = WithDriver { join, plan, list: PhantomData::<List> };
     let joined = Known::drive(target, password, &wishes, joining).ok_or_else(|| registry::unregistered(target))?;

@@ -11,6 +11,7 @@ use crate::progress::{Details, Progress};
 use crate::rest;
 use crate::servers::WhileStopped;
 use crate::stage::Stage;
+use crate::tiflash;
 
 /// What was saved.
 #[derive(Default)]
@@ -42,8 +43,12 @@ impl Session<'_> {
         progress.passing(&format!("{title}: saving a copy of the data"));
         // What is begun goes at the end of the run.
         self.copies.saved.insert(name);
-        self.copy(stage, WhileStopped::Save, contender)?;
-        progress.line(&format!("{title}: saved a copy of the data in {:.1} s", began.elapsed().as_secs_f64()));
+        self.copy(stage, WhileStopped::Save, contender, progress)?;
+        let seconds = began.elapsed().as_secs_f64();
+        let storage = self.inputs.study.contenders[stage / self.inputs.study.workloads.len()].backup.as_ref();
+        let url = storage.map(|url| url.value.split('?').next().unwrap_or_default());
+        let left = url.map_or_else(String::new, |url| format!("; its folder in {url} stays there until you delete it"));
+        progress.line(&format!("{title}: saved a copy of the data in {seconds:.1} s{left}"));
         Ok(Readied::Saved)
     }
 
@@ -63,7 +68,7 @@ impl Session<'_> {
         if is_left || self.copies.saved.contains(&name) {
             let began = Instant::now();
             progress.passing(&format!("{}: restoring the data", stage.title));
-            self.copy(position, WhileStopped::Restore, contender)?;
+            self.copy(position, WhileStopped::Restore, contender, progress)?;
             if is_fresh(stage)? {
                 progress.detail(&format!("{}: restored the data in {:.1} s", stage.title, began.elapsed().as_secs_f64()));
                 self.copies.saved.insert(name);
@@ -78,16 +83,22 @@ impl Session<'_> {
         Ok(Readied::Reloaded)
     }
 
-    fn copy(&mut self, stage: usize, step: WhileStopped, contender: &str) -> Result<(), LabError> {
+    fn copy(&mut self, stage: usize, step: WhileStopped, contender: &str, progress: &mut dyn Progress) -> Result<(), LabError> {
         self.globals.release(contender)?;
         let position = stage / self.inputs.study.workloads.len();
-        let server = &self.stages[stage].server;
+        let at = &self.stages[stage];
         match step {
-            _ if self.servers.has(position) => self.servers.copy(position, step, self.inputs.registry, self.stop),
-            WhileStopped::Save => server.save_copy(),
-            WhileStopped::Restore => server.restore_copy(&self.leases.notes_of(&self.stages[stage])),
-            WhileStopped::Nothing | WhileStopped::Cool => Ok(()),
+            _ if self.servers.has(position) => return self.servers.copy(position, step, self.inputs.registry, self.stop),
+            WhileStopped::Save => at.server.save_copy()?,
+            WhileStopped::Restore => at.server.restore_copy(&self.leases.notes_of(at))?,
+            WhileStopped::Nothing | WhileStopped::Cool => {}
         }
+        if at.server.drops_first() {
+            // As after a load.
+            tiflash::ready(at, self.stop, &mut Details(progress))?;
+            rest::settled(at, false, self.stop, &mut Details(progress))?;
+        }
+        Ok(())
     }
 
     /// Makes sure that restored data have the rows of those that were saved.
