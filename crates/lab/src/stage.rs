@@ -114,6 +114,11 @@ impl Stage {
         facts.observed.iter().cloned().chain(self.machine.clone()).chain(here).collect()
     }
 
+    /// How many copies of its data lie beside them while they are restored: the saved one, and the one that takes their place.
+    pub(crate) fn copies_beside(&self) -> u64 {
+        if self.reset == Reset::Restore && !self.server.drops_first() { 2 } else { 0 }
+    }
+
     /// Where its server's program comes from: what the server says, and its file where that is on this machine.
     ///
     /// # Errors
