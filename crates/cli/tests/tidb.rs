@@ -200,3 +200,14 @@ fn cpu_time_is_that_of_the_process() {
     let of_trials: i64 = records.iter().map(|r| r.target.server_counters["server_cpu_ms_tidb"]).sum();
     assert!(of_trials > 1_000 && (of_trials as f64) < told * 1e3, "{of_trials} ms of {told} s");
 }
+
+#[test]
+fn an_embedded_store_saves_no_backup() {
+    let tidb = Tidb::start();
+    let contender = format!("backup = \"local://{}\"", tidb.desk.path("kept").display());
+    tidb.desk.write("s.toml", &tidb.text(&contender, "", &format!("{CONFLICTS}\nreset = \"restore\""), SMALL));
+    let refused = tidb.desk.perbuck(&["run", "s.toml"]);
+    let why = "a backup of one row failed: BACKUP requires tikv store, not unistore";
+    assert!(refused.code == Some(3) && refused.err.contains(why), "{refused:?}");
+    assert_eq!(tidb.sql("SHOW TABLES"), "");
+}

@@ -76,8 +76,10 @@ impl Lack {
 
 /// What servers lack that perbuck did not start.
 pub const NO_COPIES: Lack = Lack {
-    why: "perbuck restores the data of servers that it starts itself, of PostgreSQL databases, and of SQLite and DuckDB files",
-    help: "let perbuck start the server (`server = { kind = … }`), or write `reset = \"per-block\"`",
+    why: "perbuck restores the data of servers that it starts itself, of PostgreSQL databases, of TiDB by its backups, and of SQLite and \
+          DuckDB files",
+    help: "let perbuck start the server (`server = { kind = … }`), give a contender with TiDB a storage (`backup = \"s3://BUCKET/FOLDER\"`), \
+           or write `reset = \"per-block\"`",
 };
 
 /// How rows are distributed to the partitions of a table, by the number in one column.
@@ -129,6 +131,11 @@ pub trait Dialect: Debug + Send + Sync {
 
     /// Why it lacks a feature; `None` where it has it.
     fn lacks(&self, feature: Feature) -> Option<Lack>;
+
+    /// Whether its servers may save copies of their data in a storage themselves (`backup` of a contender).
+    fn backs_up(&self) -> bool {
+        false
+    }
 
     /// A type of a column, without NOT NULL.
     fn type_words(&self, kind: Type) -> String;

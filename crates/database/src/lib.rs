@@ -22,6 +22,7 @@ pub mod secret;
 pub mod server;
 pub mod settings;
 pub mod sql;
+pub mod storage;
 
 pub use dialect::Dialect;
 pub use registry::{Database, Databases, Target, Wishes};

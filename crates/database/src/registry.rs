@@ -12,6 +12,7 @@ use crate::address::{TargetProblem, gives_password, password_in_target, problem}
 use crate::dialect::Dialect;
 use crate::secret::Secret;
 use crate::server::ServerTarget;
+use crate::storage::Storage;
 
 /// File descriptors of a load thread: those of its event loop, its timer and its waker.
 pub const PER_THREAD: u32 = 3;
@@ -97,6 +98,8 @@ pub struct Wishes {
     pub counts_found_rows: bool,
     /// Settings of the server, in lower case, whose values are facts of a trial beside the usual ones.
     pub noted_settings: Vec<String>,
+    /// Where the servers themselves save copies of the data, if the study names a storage.
+    pub backup: Option<Storage>,
 }
 
 /// The registration of a database.

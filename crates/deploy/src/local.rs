@@ -291,6 +291,11 @@ impl Kind {
         !(self == Self::Tidb && parts.is_empty())
     }
 
+    /// Whether nearly all its data lie in files that never change, so that a copy of them takes no room.
+    pub fn links_copies(self) -> bool {
+        matches!(self, Self::Tidb | Self::Tikv)
+    }
+
     /// The file in its folder to which it writes, when it ends, which pages it had in memory, to read them at its next start.
     pub fn pages_note(self) -> Option<&'static str> {
         match self {

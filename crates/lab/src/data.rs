@@ -6,7 +6,7 @@ use std::ops::Range;
 use perbuck_core::plan;
 use perbuck_core::units::Seed;
 use perbuck_database::dialect::{Dialect, Feature};
-use perbuck_load::driver::Session;
+use perbuck_load::driver::{COPY_NOTE, Session};
 use perbuck_load::error::{Cause, DriverError};
 use perbuck_load::loader::ledger::{Ledger, PartState, read};
 use perbuck_load::loader::{LoadError, count};
@@ -183,12 +183,20 @@ impl Notes {
         if self.dialect.lacks(Feature::Sql).is_none() {
             // First of all: the ledger of a load that has ended since would tell of rows that the tables no longer hold.
             query(session, "removing the ledger of an earlier load", self.ledger().drop()).await?;
+            query(session, "removing the note of a copy", format!("DROP TABLE IF EXISTS {COPY_NOTE}")).await?;
             let create = format!(
                 "CREATE TABLE IF NOT EXISTS {TABLE} (workload VARCHAR(64) NOT NULL PRIMARY KEY, fingerprint VARCHAR(64) NOT NULL, used_by VARCHAR(200) NOT NULL)"
             );
             query(session, "making perbuck's notes on the data", create).await?;
         }
         self.write(session, LOADING).await
+    }
+
+    /// Notes of the data of all workloads there that they are being restored, or `done`: no note of one that was cut off says that its data are
+    /// there.
+    pub(crate) async fn restoring<S: Session>(session: &mut S, done: bool) -> Result<(), LoadError> {
+        let word = if done { FRESH } else { LOADING };
+        query(session, "writing perbuck's notes on the data", format!("UPDATE {TABLE} SET used_by = '{word}'")).await.map(drop)
     }
 
     /// Notes that the target holds these data, and who changed them.

@@ -21,6 +21,7 @@ use crate::store;
 
 mod attach;
 mod check;
+mod copies;
 mod named;
 mod nowhere;
 mod part;
@@ -328,6 +329,7 @@ fn check_with(
     check.levels(&study);
     study.contenders.iter().for_each(|c| check.private_server(c));
     study.contenders.iter().for_each(|c| check.changes(c));
+    study.contenders.iter().for_each(|c| check.backup(c));
     study.contenders.iter().for_each(|c| check.transactions(&study, c));
     study.contenders.iter().for_each(|c| check.cold(&study, c));
     check.profile_fits(&study);

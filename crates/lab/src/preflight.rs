@@ -11,8 +11,9 @@ use std::time::Duration;
 
 use perbuck_core::problem::Problem;
 use perbuck_core::run_record::HostRecord;
-use perbuck_core::study::Contender;
+use perbuck_core::study::{Contender, Reset};
 use perbuck_database::secret::Secret;
+use perbuck_deploy::local::Kind;
 use perbuck_load::stop::StopToken;
 
 use crate::distance::other_zones;
@@ -26,7 +27,7 @@ use crate::watched;
 
 use contender::Look;
 use disk::Disks;
-pub(crate) use disk::megabytes;
+pub(crate) use disk::{megabytes, room_at};
 
 /// What the study will do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -184,13 +185,19 @@ fn one(
     if let Some((spec, shortest)) = contender.prometheus.as_ref().zip(windows.min()) {
         watched::check(spec, Duration::from_nanos(shortest))?;
     }
-    let bytes = |w: usize| inputs.plans.get(w).map_or(0, |plan| plan.size().bytes);
+    // Workloads of one kind share their tables, unless they have databases of their own.
+    let tables = |w: usize| inputs.study.workloads.get(w).map(|spec| (&spec.kind.value, &spec.database));
+    let is_first = |w: usize| (0..w).all(|before| tables(before) != tables(w));
+    let bytes = |w: usize| inputs.plans.get(w).filter(|_| is_first(w)).map_or(0, |plan| plan.size().bytes);
     let mut look = Look { inputs, contender, request, host, found };
     if let Some(spec) = &contender.server {
         let looked = look.private_server(spec, stop)?;
         let all = (0..inputs.plans.len()).map(bytes).fold(0, u64::saturating_add);
         let host = spec.host.as_ref().map_or("", |host| &host.value);
-        disks.add((&contender.name, host), &looked.parent, looked.room, all);
+        // Its copy is the only one: a restore writes into the data.
+        let copied = inputs.study.workloads.iter().any(|w| w.reset == Some(Reset::Restore));
+        let copies = u64::from(copied && Kind::named(&spec.kind.value).is_some_and(|kind| !kind.links_copies()));
+        disks.add((&contender.name, host), &looked.parent, looked.room, (all, copies));
         return Ok(());
     }
     let (Some(Some(target)), Some(password)) = (inputs.targets.get(i), passwords.get(i)) else {
@@ -199,7 +206,7 @@ fn one(
     let stages = stage::stages_of(inputs, contender, (target, password), stop)?;
     for (w, stage) in stages.iter().enumerate() {
         if let Some(folder) = look.stage(stage)? {
-            disks.take(&contender.name, &folder, bytes(w));
+            disks.take(&contender.name, &folder, (bytes(w), stage.copies_beside()));
         }
     }
     stages.first().into_iter().for_each(|stage| look.machine(stage));

@@ -114,6 +114,11 @@ impl Stage {
         facts.observed.iter().cloned().chain(self.machine.clone()).chain(here).collect()
     }
 
+    /// How many copies of its data lie beside them while they are restored: the saved one, and the one that takes their place.
+    pub(crate) fn copies_beside(&self) -> u64 {
+        if self.reset == Reset::Restore && !self.server.drops_first() { 2 } else { 0 }
+    }
+
     /// Where its server's program comes from: what the server says, and its file where that is on this machine.
     ///
     /// # Errors
@@ -236,7 +241,11 @@ pub(crate) fn stage<Known: Databases, List: Benchmarks>(
         let message = format!("{}, {}: `prewarm` reads tables by SQL: {}", contender.name, spec.name, lack.why);
         return Err(LabError::usage(message, "leave `prewarm` out"));
     }
-    let wishes = Wishes { counts_found_rows: plan.counts_found_rows(), noted_settings: build::noted(study, contender, spec) };
+    let wishes = Wishes {
+        counts_found_rows: plan.counts_found_rows(),
+        noted_settings: build::noted(study, contender, spec),
+        backup: build::backup(contender)?,
+    };
     let join = Join { contender, spec, seed: data_seed(study, spec), target, stop };
     let joining = WithDriver { join, plan, list: PhantomData::<List> };
     let joined = Known::drive(target, password, &wishes, joining).ok_or_else(|| registry::unregistered(target))?;

@@ -131,6 +131,9 @@ impl Means {
     }
 }
 
+/// The table beside the data in which a driver notes a copy of them that lies elsewhere. A load drops it: it makes other data.
+pub const COPY_NOTE: &str = "perbuck_copy";
+
 /// A way to reach one kind of database. Connecting happens on the worker that owns the session. What asks the server fails as
 /// [`Self::connect`] does, or by its answer.
 pub trait Driver: Send + Sync + 'static {
@@ -251,9 +254,15 @@ pub trait Driver: Send + Sync + 'static {
     }
 
     /// Restores the copy: afterwards the data are those of before, or those that were saved, and no mix of both. No session may be open.
-    /// Restored data of a server hold what these `notes` write.
+    /// Restored data of a server hold what these `notes` write, unless [`Self::drops_first`] holds: then the notes were never away.
     fn restore_copy(&self, _notes: &[Query]) -> impl Future<Output = Result<(), DriverError>> {
         std::future::ready(Err(no_copies()))
+    }
+
+    /// Whether a restore removes the data before it makes them, so that one that is cut off leaves a part of them. Then the first block, too, runs
+    /// on restored data.
+    fn drops_first(&self) -> bool {
+        false
     }
 
     /// Removes the copy, if there is one.

@@ -9,6 +9,8 @@ use serde::{Deserialize, Serialize};
 
 /// File systems that may store less than is written to them.
 const COMPRESSING: [&str; 4] = ["bcachefs", "btrfs", "f2fs", "zfs"];
+/// File systems on which no two files share their blocks.
+const APART: [&str; 5] = ["ext2", "ext3", "ext4", "ramfs", "tmpfs"];
 
 /// Room on a file system.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -21,17 +23,22 @@ pub struct Room {
     pub free_bytes: u64,
     /// Whether it may store less than is written, because it compresses.
     pub compresses: bool,
+    /// Whether a copy of a file may take no room, because it shares the blocks of the other.
+    pub shares: bool,
 }
 
 /// The room on the file system that holds a path; `None` where the system does not tell.
 pub fn room(path: &Path) -> Option<Room> {
     let (found, device) = (statvfs(path).ok()?, fs::metadata(path).ok()?.dev());
-    let compresses = file_system(path).is_none_or(|kind| COMPRESSING.contains(&kind.as_str()));
+    let kind = file_system(path);
+    let compresses = kind.as_ref().is_none_or(|kind| COMPRESSING.contains(&kind.as_str()));
+    let shares = kind.is_none_or(|kind| !APART.contains(&kind.as_str()));
     Some(Room {
         device,
         total_bytes: found.f_blocks.saturating_mul(found.f_frsize),
         free_bytes: found.f_bavail.saturating_mul(found.f_frsize),
         compresses,
+        shares,
     })
 }
 

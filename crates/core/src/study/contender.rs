@@ -40,6 +40,8 @@ pub struct Contender {
     pub wait_ready_ns: Option<Located<u64>>,
     /// TiFlash replicas of every table, from 1; `None` leaves them as they are.
     pub tiflash_replicas: Option<Located<u32>>,
+    /// The storage in which its servers save copies of its data.
+    pub backup: Option<Located<String>>,
     /// A file that holds the password; read only when connecting.
     pub password_file: Option<Located<String>>,
     /// Copies of the data, as declared.

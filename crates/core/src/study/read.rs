@@ -320,6 +320,7 @@ fn read_contender(s: &Section<'_>, root: &Section<'_>) -> Option<Contender> {
         arch: s.text("arch").map(|a| a.value),
         target: s.text("target"),
         password_file: s.text("password_file"),
+        backup: s.text("backup"),
         line: s.line(),
         ..Contender::default()
     };

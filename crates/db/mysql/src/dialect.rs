@@ -32,6 +32,10 @@ impl Dialect for MysqlDialect {
         "mysql"
     }
 
+    fn backs_up(&self) -> bool {
+        true
+    }
+
     fn lacks(&self, feature: Feature) -> Option<Lack> {
         match feature {
             Feature::ForeignKeysOfPartitions => Lack::of("MySQL and MariaDB have no foreign keys on partitioned tables"),

@@ -13,7 +13,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use perbuck_load::driver::{DataSize, Driver, ServerWork, SessionId, Settling, TargetFacts};
 use perbuck_load::error::DriverError;
 use perbuck_load::meter::Meter;
-use perbuck_load::preflight::HostFacts;
+use perbuck_load::preflight::{HostFacts, HostProblem};
+use perbuck_load::query::Query;
 
 use perbuck_database::address::TargetProblem;
 use perbuck_database::secret::Secret;
@@ -22,6 +23,7 @@ use perbuck_database::{Database, Dialect, Wishes};
 use perbuck_net::reach::{Access, noted, on_a_session, on_host, set_up, work_of_hosts};
 use perbuck_net::sent::Sent;
 
+mod backup;
 mod blockers;
 mod bulk;
 mod cluster;
@@ -186,6 +188,30 @@ impl Driver for MysqlDriver {
 
     async fn write_back(&self, tables: &[String]) -> Result<bool, DriverError> {
         on_a_session(self, async |session| written::write_back(session, tables).await).await
+    }
+
+    async fn has_copy(&self) -> Result<bool, DriverError> {
+        backup::is_there(self).await
+    }
+
+    async fn copy_problems(&self) -> Result<Vec<HostProblem>, DriverError> {
+        backup::problems(self).await
+    }
+
+    async fn save_copy(&self) -> Result<(), DriverError> {
+        backup::save(self).await
+    }
+
+    async fn restore_copy(&self, _notes: &[Query]) -> Result<(), DriverError> {
+        backup::restore(self).await
+    }
+
+    fn drops_first(&self) -> bool {
+        self.wishes.backup.is_some()
+    }
+
+    async fn drop_copy(&self) -> Result<(), DriverError> {
+        backup::remove(self).await
     }
 
     async fn data_size(&self, tables: &[String]) -> Result<DataSize, DriverError> {

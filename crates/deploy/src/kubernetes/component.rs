@@ -62,6 +62,11 @@ impl Kind {
         self == Self::Tidb
     }
 
+    /// Whether its servers save backups in a storage themselves.
+    pub fn backs_up(self) -> bool {
+        self == Self::Tidb
+    }
+
     /// All its components, in the order in which they start.
     pub fn components(self) -> &'static [Component] {
         match self {

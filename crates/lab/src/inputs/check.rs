@@ -5,11 +5,10 @@ use std::net::Ipv4Addr;
 
 use perbuck_core::metric::RELATIVE;
 use perbuck_core::problem::{Problem, did_you_mean};
-use perbuck_core::study::{Contender, FactorLevel, Reset, ServerSpec, Study, WorkloadSpec, base_of};
+use perbuck_core::study::{Contender, FactorLevel, ServerSpec, Study, WorkloadSpec, base_of};
 use perbuck_core::toml_reader::Scalar;
 use perbuck_core::units::duration_text;
 use perbuck_core::workload_kind::metrics;
-use perbuck_database::dialect::{Feature, NO_COPIES};
 use perbuck_database::registry::AnyTarget;
 use perbuck_deploy::local::{KINDS, Kind};
 use perbuck_workloads::Plan;
@@ -23,7 +22,7 @@ use crate::servers::host::Address;
 const PART_MAX: i64 = 100;
 
 /// The address of a cluster that perbuck deploys, at any host.
-fn deployed_target(contender: &Contender) -> Option<String> {
+pub(super) fn deployed_target(contender: &Contender) -> Option<String> {
     let kind = perbuck_deploy::kubernetes::Kind::named(&contender.deploy.as_ref()?.kind.value)?;
     Some(kind.target("localhost"))
 }
@@ -348,34 +347,6 @@ impl Check<'_> {
                 );
                 let help = format!("leave `{parameter}` out, or give the sweep `connections` without a rate");
                 self.problem(line, message, help);
-            }
-        }
-    }
-
-    /// Workloads whose data would be restored from copies that cannot be saved.
-    pub(super) fn copies(&mut self, study: &Study) {
-        let restores = |w: &&WorkloadSpec| w.reset == Some(Reset::Restore);
-        let Some(spec) = study.workloads.iter().find(restores) else { return };
-        let name = base_of(&spec.name);
-        for contender in &study.contenders {
-            let who = format!("workload `{name}`, contender `{}`", contender.name);
-            let private = contender.server.as_ref().and_then(|spec| Some((spec, Kind::named(&spec.kind.value)?)));
-            if let Some((server, kind)) = private {
-                let other = study.workloads.iter().find(|w| w.writes() && !restores(w));
-                if !kind.keeps_data(&server.parts()) {
-                    let message = format!("{who}: this server loses its data when it is stopped, and cannot restore them");
-                    self.problem(spec.line, message, "write `reset = \"per-block\"`, or give it stores of its own");
-                } else if let Some(other) = other {
-                    let other_name = base_of(&other.name);
-                    let message = format!("{who}: a copy holds the whole server, and `{other_name}` writes to it, too");
-                    self.problem(other.line, message, format!("write `reset = \"restore\"` in `{other_name}` as well"));
-                }
-                continue;
-            }
-            let target = contender.target.as_ref().and_then(|target| self.registry.target(&target.value).ok());
-            let lack = target.map_or(Some(NO_COPIES), |target| target.dialect().lacks(Feature::Copies));
-            if let Some(lack) = lack.filter(|_| contender.is_driven()) {
-                self.problem(spec.line, format!("{who}: {}", lack.why), lack.help);
             }
         }
     }

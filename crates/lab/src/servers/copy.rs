@@ -12,8 +12,10 @@ use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt, lchown, symlink};
 use std::path::{Path, PathBuf};
 
+use perbuck_observe::room;
 use ranges::{Pair, copy_ranges};
 
+use crate::preflight::megabytes;
 use crate::system::{ioctl_ficlone, syncfs};
 
 /// The folder of the copy; all other folders of a server are its data.
@@ -75,6 +77,7 @@ fn each(of: &Path, goes: &dyn Fn() -> bool, folders: impl Fn(&OsString) -> (Path
             plan.tree(&from, &to)?;
         }
     }
+    plan.has_room(of)?;
     if !copy_ranges(plan.pairs, goes)? {
         return Ok(false);
     }
@@ -94,6 +97,19 @@ struct Plan {
 }
 
 impl Plan {
+    /// Whether what files that were just made will take is free: else it would end half way, on a disk that is full for all others, too.
+    fn has_room(&self, folder: &Path) -> io::Result<()> {
+        let needed = self.pairs.iter().filter(|pair| pair.is_new).map(|pair| pair.bytes).sum();
+        match room(folder).filter(|room| needed > room.free_bytes && !room.compresses) {
+            Some(room) => {
+                let [needed, free] = [needed, room.free_bytes].map(megabytes);
+                let message = format!("the copy of the data needs {needed} there, and {free} are free");
+                Err(io::Error::new(io::ErrorKind::StorageFull, message))
+            }
+            None => Ok(()),
+        }
+    }
+
     /// Gives a file, or a folder with all that is in it, the names and the lengths of another one, and notes the rest.
     fn tree(&mut self, from: &Path, to: &Path) -> io::Result<()> {
         let (metadata, old) = (fs::symlink_metadata(from)?, found(to)?);
@@ -193,6 +209,19 @@ mod tests {
     use std::os::unix::fs::{FileExt, PermissionsExt};
 
     use super::*;
+
+    #[test]
+    fn a_copy_that_has_no_room_is_not_begun() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir(folder.path().join("data")).unwrap();
+        // A hole, larger than what is free on a disk that tests run on.
+        File::create(folder.path().join("data/table")).unwrap().set_len(8 << 40).unwrap();
+        if room(folder.path()).is_some_and(|room| !room.shares) {
+            let error = save(folder.path(), &|| true).unwrap_err();
+            assert_eq!(error.kind(), io::ErrorKind::StorageFull);
+            assert!(error.to_string().starts_with("the copy of the data needs 8,796,093 MB there, and "), "{error}");
+        }
+    }
 
     fn text(path: &Path) -> String {
         fs::read_to_string(path).unwrap()

@@ -1,16 +1,19 @@
 //! Copies of the data of a study (`reset = "restore"`): saved when they are loaded, restored before each further block.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
 use std::time::Instant;
 
 use super::{Readied, Session};
 use crate::data::{DataState, FRESH};
-use crate::error::LabError;
+use crate::error::{ErrorKind, LabError};
+use crate::preflight;
 use crate::prepare;
 use crate::progress::{Details, Progress};
 use crate::rest;
 use crate::servers::WhileStopped;
 use crate::stage::Stage;
+use crate::tiflash;
 
 /// What was saved.
 #[derive(Default)]
@@ -40,11 +43,39 @@ impl Session<'_> {
         }
         let (began, title) = (Instant::now(), &self.stages[stage].title);
         progress.passing(&format!("{title}: saving a copy of the data"));
+        self.has_room(stage)?;
         // What is begun goes at the end of the run.
         self.copies.saved.insert(name);
-        self.copy(stage, WhileStopped::Save, contender)?;
-        progress.line(&format!("{title}: saved a copy of the data in {:.1} s", began.elapsed().as_secs_f64()));
+        self.copy(stage, WhileStopped::Save, contender, progress)?;
+        let seconds = began.elapsed().as_secs_f64();
+        let storage = self.inputs.study.contenders[stage / self.inputs.study.workloads.len()].backup.as_ref();
+        let url = storage.map(|url| url.value.split('?').next().unwrap_or_default());
+        let left = url.map_or_else(String::new, |url| format!("; its folder in {url} stays there until you delete it"));
+        progress.line(&format!("{title}: saved a copy of the data in {seconds:.1} s{left}"));
         Ok(Readied::Saved)
+    }
+
+    /// Makes sure that the copies of loaded data, whose size is known now, have room beside them. The guard of a private server looks by itself.
+    fn has_room(&self, stage: usize) -> Result<(), LabError> {
+        let at = &self.stages[stage];
+        if at.copies_beside() == 0 || self.servers.has(stage / self.inputs.study.workloads.len()) {
+            return Ok(());
+        }
+        let folder = at.server.host_facts(0).map_err(|e| LabError::target(&at.title, &e))?.data_folder;
+        let seen = folder.and_then(|folder| Some((preflight::room_at(&folder)?, folder)));
+        let Some((room, folder)) = seen.filter(|(room, _)| !room.shares && !room.compresses) else { return Ok(()) };
+        let size = at.server.data_size(&at.tables)?.store_bytes.unwrap_or(0);
+        let needed = size.saturating_mul(at.copies_beside());
+        // A copy that a run before left is replaced.
+        let left = at.server.copy_file().and_then(|file| fs::metadata(file).ok()).map_or(0, |file| file.len());
+        let free = room.free_bytes.saturating_add(left);
+        if needed <= free {
+            return Ok(());
+        }
+        let [needed, free] = [needed, free].map(preflight::megabytes);
+        let (title, folder) = (&at.title, folder.display());
+        let message = format!("{title}: the copies of the data need {needed} on the disk of {folder}, and {free} are free there");
+        Err(LabError::new(ErrorKind::Files, message, "free some space on that disk, or write `reset = \"per-block\"`"))
     }
 
     /// Restores the data of a stage; where there is no copy, or one of other data, they are loaded and saved.
@@ -63,7 +94,7 @@ impl Session<'_> {
         if is_left || self.copies.saved.contains(&name) {
             let began = Instant::now();
             progress.passing(&format!("{}: restoring the data", stage.title));
-            self.copy(position, WhileStopped::Restore, contender)?;
+            self.copy(position, WhileStopped::Restore, contender, progress)?;
             if is_fresh(stage)? {
                 progress.detail(&format!("{}: restored the data in {:.1} s", stage.title, began.elapsed().as_secs_f64()));
                 self.copies.saved.insert(name);
@@ -78,16 +109,22 @@ impl Session<'_> {
         Ok(Readied::Reloaded)
     }
 
-    fn copy(&mut self, stage: usize, step: WhileStopped, contender: &str) -> Result<(), LabError> {
+    fn copy(&mut self, stage: usize, step: WhileStopped, contender: &str, progress: &mut dyn Progress) -> Result<(), LabError> {
         self.globals.release(contender)?;
         let position = stage / self.inputs.study.workloads.len();
-        let server = &self.stages[stage].server;
+        let at = &self.stages[stage];
         match step {
-            _ if self.servers.has(position) => self.servers.copy(position, step, self.inputs.registry, self.stop),
-            WhileStopped::Save => server.save_copy(),
-            WhileStopped::Restore => server.restore_copy(&self.leases.notes_of(&self.stages[stage])),
-            WhileStopped::Nothing | WhileStopped::Cool => Ok(()),
+            _ if self.servers.has(position) => return self.servers.copy(position, step, self.inputs.registry, self.stop),
+            WhileStopped::Save => at.server.save_copy()?,
+            WhileStopped::Restore => at.server.restore_copy(&self.leases.notes_of(at))?,
+            WhileStopped::Nothing | WhileStopped::Cool => {}
         }
+        if at.server.drops_first() {
+            // As after a load.
+            tiflash::ready(at, self.stop, &mut Details(progress))?;
+            rest::settled(at, false, self.stop, &mut Details(progress))?;
+        }
+        Ok(())
     }
 
     /// Makes sure that restored data have the rows of those that were saved.

@@ -4,8 +4,10 @@ use std::path::Path;
 use std::time::Duration;
 
 use perbuck_core::study::{Contender, ServerSpec, Study, TransactionChoice, WorkloadSpec};
+use perbuck_database::address::TargetProblem;
 use perbuck_database::registry::AnyTarget;
 use perbuck_database::secret::Secret;
+use perbuck_database::storage::Storage;
 use perbuck_load::stop::StopToken;
 use perbuck_workloads::Plan;
 
@@ -77,7 +79,7 @@ pub(crate) fn passwords(inputs: &Inputs, ask: Option<AskPassword>) -> Result<Vec
 fn password(contender: &Contender, ask: Option<AskPassword>) -> Result<Secret, LabError> {
     // A control is the system that it repeats, and has its password.
     let name = contender.control_of.as_ref().unwrap_or(&contender.name);
-    let variable = format!("PERBUCK_{}_PASSWORD", name.chars().map(upper).collect::<String>());
+    let variable = variable_of(name, "PASSWORD");
     if let Some(given) = std::env::var_os(&variable) {
         return Ok(Secret::new(given.into_encoded_bytes()));
     }
@@ -93,6 +95,20 @@ fn password(contender: &Contender, ask: Option<AskPassword>) -> Result<Secret, L
             .map_err(|e| LabError::usage(format!("cannot ask for a password: {e}"), format!("put it into {variable} instead")));
     }
     Ok(Secret::default())
+}
+
+fn variable_of(contender: &str, what: &str) -> String {
+    format!("PERBUCK_{}_{what}", contender.chars().map(upper).collect::<String>())
+}
+
+/// The storage in which a contender's servers save copies of its data, with its keys from the environment.
+pub(super) fn backup(contender: &Contender) -> Result<Option<Storage>, LabError> {
+    let Some(backup) = &contender.backup else { return Ok(None) };
+    let variable = variable_of(contender.control_of.as_ref().unwrap_or(&contender.name), "BACKUP");
+    let keys = std::env::var_os(&variable).unwrap_or_default();
+    let keys = keys.to_str().ok_or_else(|| LabError::usage(format!("{variable} is not UTF-8"), "set it again"))?;
+    let refused = |p: TargetProblem| LabError::usage(format!("contender `{}`: {}", contender.name, p.message), p.help);
+    Storage::parse(&backup.value, keys).map(Some).map_err(refused)
 }
 
 /// The settings of a contender's servers whose values a record keeps: those that the study sets.

@@ -9,6 +9,7 @@ use perbuck_load::query::Query;
 use perbuck_load::watch::Finishing;
 
 use super::sessions::{Sessions, answer};
+use crate::data::Notes;
 use crate::error::LabError;
 
 /// The files of a database, which a server has none of, and the copy of its data, of which there is one at most.
@@ -21,9 +22,11 @@ pub trait Files {
     fn has_copy(&self) -> Result<bool, LabError>;
     /// What keeps copies from being saved and restored, as far as it shows before there are data.
     fn copy_problems(&self) -> Result<Vec<HostProblem>, DriverError>;
-    /// Saves it.
+    /// Saves it. Where a restore drops the data first, that is done, too.
     fn save_copy(&self) -> Result<(), LabError>;
-    /// Restores it; data of a server then hold what these notes write.
+    /// Whether a restore drops the data before it makes them again. The servers may be at work on them afterwards, as after a load.
+    fn drops_first(&self) -> bool;
+    /// Restores it; data of a server that take the place of others then hold what these notes write.
     fn restore_copy(&self, notes: &[Query]) -> Result<(), LabError>;
     /// Removes it, if it is there.
     fn drop_copy(&self) -> Result<(), LabError>;
@@ -47,11 +50,22 @@ impl<D: Driver> Files for Sessions<D> {
     }
 
     fn save_copy(&self) -> Result<(), LabError> {
-        self.ask("saving a copy of its data", self.driver.save_copy())
+        self.ask("saving a copy of its data", self.driver.save_copy())?;
+        if self.drops_first() { self.restore_copy(&[]) } else { Ok(()) }
+    }
+
+    fn drops_first(&self) -> bool {
+        self.driver.drops_first()
     }
 
     fn restore_copy(&self, notes: &[Query]) -> Result<(), LabError> {
-        self.ask("restoring its data", self.driver.restore_copy(notes))
+        const DOING: &str = "restoring its data";
+        let drops = self.drops_first();
+        if drops {
+            self.with_session(DOING, async |s| Notes::restoring(s, false).await)?;
+        }
+        self.ask(DOING, self.driver.restore_copy(notes))?;
+        if drops { self.with_session(DOING, async |s| Notes::restoring(s, true).await) } else { Ok(()) }
     }
 
     fn drop_copy(&self) -> Result<(), LabError> {

@@ -50,7 +50,8 @@ pub(super) fn check_contenders(root: &Section<'_>, contenders: &[Contender], con
             || !c.server_settings.is_empty()
             || !c.transactions.is_empty()
             || c.wait_ready_ns.is_some()
-            || c.tiflash_replicas.is_some();
+            || c.tiflash_replicas.is_some()
+            || c.backup.is_some();
         if has_server {
             let message = format!("contender `{}` has a target or a server in a study with `imported = true`", c.name);
             root.file().report(c.line, message, "remove what belongs to the server; perbuck does not connect to it");
