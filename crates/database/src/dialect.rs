@@ -56,6 +56,8 @@ pub enum Feature {
     Csv,
     /// Copies of its data that perbuck saves and restores.
     Copies,
+    /// Copies of partitioned tables.
+    CopiesOfPartitions,
 }
 
 /// Why a database lacks a [`Feature`], in its own words.
@@ -76,8 +78,8 @@ impl Lack {
 
 /// What servers lack that perbuck did not start.
 pub const NO_COPIES: Lack = Lack {
-    why: "perbuck restores the data of servers that it starts itself, of PostgreSQL databases, of TiDB by its backups, and of SQLite and \
-          DuckDB files",
+    why: "perbuck restores the data of servers that it starts itself, of MySQL, MariaDB and PostgreSQL databases, of TiDB by its backups, and of \
+          SQLite and DuckDB files",
     help: "let perbuck start the server (`server = { kind = … }`), give a contender with TiDB a storage (`backup = \"s3://BUCKET/FOLDER\"`), \
            or write `reset = \"per-block\"`",
 };
@@ -135,6 +137,11 @@ pub trait Dialect: Debug + Send + Sync {
     /// Whether its servers may save copies of their data in a storage themselves (`backup` of a contender).
     fn backs_up(&self) -> bool {
         false
+    }
+
+    /// The same for the product that the scheme of a target names, where several speak this SQL.
+    fn lacks_as(&self, _product: Option<&str>, feature: Feature) -> Option<Lack> {
+        self.lacks(feature)
     }
 
     /// A type of a column, without NOT NULL.

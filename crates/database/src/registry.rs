@@ -9,7 +9,7 @@ use perbuck_load::driver::Driver;
 use perbuck_load::error::DriverError;
 
 use crate::address::{TargetProblem, gives_password, password_in_target, problem};
-use crate::dialect::Dialect;
+use crate::dialect::{Dialect, Feature, Lack};
 use crate::secret::Secret;
 use crate::server::ServerTarget;
 use crate::storage::Storage;
@@ -21,6 +21,11 @@ pub const PER_THREAD: u32 = 3;
 pub trait Target: Any + Debug + Send + Sync {
     /// Its SQL and its features.
     fn dialect(&self) -> &'static dyn Dialect;
+
+    /// Why it lacks a feature; `None` where it has it.
+    fn lacks(&self, feature: Feature) -> Option<Lack> {
+        self.dialect().lacks_as(self.server().and_then(|server| server.product), feature)
+    }
 
     /// What the canonical address begins with: `mysql`, `sqlite` and so on.
     fn scheme(&self) -> &'static str;

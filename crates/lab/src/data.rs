@@ -6,7 +6,7 @@ use std::ops::Range;
 use perbuck_core::plan;
 use perbuck_core::units::Seed;
 use perbuck_database::dialect::{Dialect, Feature};
-use perbuck_load::driver::{COPY_NOTE, Session};
+use perbuck_load::driver::{COPY_NOTE, CopyScope, Session};
 use perbuck_load::error::{Cause, DriverError};
 use perbuck_load::loader::ledger::{Ledger, PartState, read};
 use perbuck_load::loader::{LoadError, count};
@@ -18,6 +18,8 @@ use perbuck_load::workload::TableSpec;
 pub(crate) const FRESH: &str = "fresh";
 /// The word for data whose load has not ended.
 const LOADING: &str = "loading";
+/// The word for data that are being restored: tables of two times, until that has ended.
+const RESTORING: &str = "restoring";
 /// The table, one row per workload kind.
 pub const TABLE: &str = "perbuck_data";
 /// Raised when the generated rows change for the same parameters and seed.
@@ -29,7 +31,7 @@ const READING: &str = "reading perbuck's notes on the data";
 pub enum DataState {
     /// No table of it.
     Absent,
-    /// A load of ours that did not end.
+    /// A load of ours that did not end, or a restore.
     Unfinished,
     /// Ours.
     Ours {
@@ -116,7 +118,11 @@ impl Notes {
         }
         let cell = |column| rows.display(0, column).map_err(server(READING));
         let (fingerprint, used_by) = (cell(0)?, cell(1)?);
-        Ok(Some(if used_by == LOADING { DataState::Unfinished } else { DataState::Ours { fingerprint, used_by } }))
+        Ok(Some(if [LOADING, RESTORING].contains(&used_by.as_str()) {
+            DataState::Unfinished
+        } else {
+            DataState::Ours { fingerprint, used_by }
+        }))
     }
 
     /// What data the target holds. Tables of a size that our own data never have were made by another tool after ours,
@@ -201,11 +207,23 @@ impl Notes {
 
     /// Notes that the target holds these data, and who changed them.
     pub(crate) async fn write<S: Session>(&self, session: &mut S, used_by: &str) -> Result<(), LoadError> {
+        query(session, "writing perbuck's notes on the data", self.note(used_by)).await.map(drop)
+    }
+
+    fn note(&self, used_by: &str) -> Query {
         // All three are made of our own words, study names and hexadecimal digits, which hold no quote. One statement: cut off
         // between a DELETE and an INSERT, our tables would look foreign.
         let values = [self.kind.as_str(), &self.fingerprint, used_by];
-        let note = self.dialect.upsert(TABLE, ["workload", "fingerprint", "used_by"], values);
-        query(session, "writing perbuck's notes on the data", note).await.map(drop)
+        self.dialect.upsert(TABLE, ["workload", "fingerprint", "used_by"], values)
+    }
+
+    /// What a copy of the data in these tables holds.
+    pub(crate) fn scope(&self, tables: &[String]) -> CopyScope {
+        CopyScope {
+            tables: tables.to_vec(),
+            rows: vec![(TABLE.to_owned(), format!("workload = '{}'", self.kind))],
+            mixed: vec![self.note(RESTORING)],
+        }
     }
 }
 

@@ -59,7 +59,7 @@ pub fn study(
         match preparation {
             Preparation::CheckOnly => {
                 if stage.data.state()? == DataState::Unfinished {
-                    let message = format!("{}: the load of {} has not ended", stage.title, stage.address);
+                    let message = format!("{}: the load of {}, or a restore, has not ended", stage.title, stage.address);
                     let help = "`perbuck prepare STUDY` continues the load, or starts it again";
                     return Err(LabError::failed(message, help));
                 }

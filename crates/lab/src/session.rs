@@ -124,15 +124,30 @@ impl<'a> Session<'a> {
         first_failure(worked, restored, progress)
     }
 
+    /// Whether a restore was cut off, or a load: then the data are restored before the first trial, if there is a copy.
+    fn is_cut_off(&self, stage: usize) -> Result<bool, LabError> {
+        let stage = &self.stages[stage];
+        Ok(stage.reset == Reset::Restore && stage.data.noted()? == DataState::Unfinished)
+    }
+
     /// Makes sure that the data of a stage are there.
     pub(crate) fn ensure(&self, stage: usize, progress: &mut dyn Progress) -> Result<Ensured, LabError> {
+        if self.is_cut_off(stage)? && self.stages[stage].server.has_copy()? {
+            return Ok(Ensured::Kept);
+        }
         prepare::ensure(&self.stages[stage], None, self.stop, progress)
     }
 
     /// Waits until the servers of these stages are at rest, once for those of a contender.
     pub(crate) fn rest(&self, stages: &BTreeSet<usize>, progress: &mut dyn Progress) -> Result<(), LabError> {
         let of = |stage: &usize| stage / self.inputs.study.workloads.len();
-        let all: Vec<usize> = stages.iter().copied().collect();
+        let mut all = Vec::new();
+        for stage in stages {
+            // A server has nothing to write of tables whose files were taken away.
+            if !self.is_cut_off(*stage)? {
+                all.push(*stage);
+            }
+        }
         all.chunk_by(|a, b| of(a) == of(b)).try_for_each(|own| {
             let own: Vec<&Stage> = own.iter().map(|stage| &self.stages[*stage]).collect();
             rest::wait(&own, self.stop, progress)

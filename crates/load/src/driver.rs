@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+pub use crate::copy_scope::CopyScope;
 pub use perbuck_core::run_record::{Build, DataSize, Observed, ServerWork, arch};
 
 use crate::batch::Batch;
@@ -244,18 +245,18 @@ pub trait Driver: Send + Sync + 'static {
     }
 
     /// What keeps copies from being saved and restored, as far as it shows before there are data.
-    fn copy_problems(&self) -> impl Future<Output = Result<Vec<HostProblem>, DriverError>> {
+    fn copy_problems(&self, _of: &CopyScope) -> impl Future<Output = Result<Vec<HostProblem>, DriverError>> {
         std::future::ready(Ok(Vec::new()))
     }
 
     /// Saves a copy of all data, in place of one that was saved before; no session may be open. It is there whole, or not at all.
-    fn save_copy(&self) -> impl Future<Output = Result<(), DriverError>> {
+    fn save_copy(&self, _of: &CopyScope) -> impl Future<Output = Result<(), DriverError>> {
         std::future::ready(Err(no_copies()))
     }
 
-    /// Restores the copy: afterwards the data are those of before, or those that were saved, and no mix of both. No session may be open.
-    /// Restored data of a server hold what these `notes` write, unless [`Self::drops_first`] holds: then the notes were never away.
-    fn restore_copy(&self, _notes: &[Query]) -> impl Future<Output = Result<(), DriverError>> {
+    /// Restores the copy: afterwards the data are those of before, or those that were saved. A mix of both is noted as the scope says. No session
+    /// may be open. Restored data of a server hold what these `notes` write, unless [`Self::drops_first`] holds: then the notes were never away.
+    fn restore_copy(&self, _of: &CopyScope, _notes: &[Query]) -> impl Future<Output = Result<(), DriverError>> {
         std::future::ready(Err(no_copies()))
     }
 

@@ -72,6 +72,7 @@ mod arrivals;
 pub mod batch;
 mod collector;
 pub mod connection;
+pub mod copy_scope;
 pub mod driver;
 pub mod error;
 pub mod executor;

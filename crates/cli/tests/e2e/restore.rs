@@ -162,7 +162,7 @@ fn what_cannot_be_restored_is_refused() {
         assert_eq!(refused.code, Some(2), "{refused:#?}");
         refused.err
     };
-    let foreign = refused(&on_files(&[("sqlite:off.db?synchronous=OFF", "mysql://root@localhost/test")]));
+    let foreign = refused(&on_files(&[("sqlite:off.db?synchronous=OFF", "tidb://root@localhost/test")]));
     assert!(
         foreign.contains("workload `rw`, contender `off`: perbuck restores the data of servers that it starts itself"),
         "{foreign}"

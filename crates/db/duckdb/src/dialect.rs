@@ -38,7 +38,7 @@ impl Dialect for DuckdbDialect {
             }),
             Feature::ReadUncommitted => Lack::of("DuckDB has one isolation level, snapshot isolation"),
             Feature::Csv => Lack::of("perbuck loads DuckDB by its appender, and writes no CSV files for it"),
-            Feature::Sql | Feature::ForeignKeysOfPartitions | Feature::Copies => None,
+            Feature::Sql | Feature::ForeignKeysOfPartitions | Feature::Copies | Feature::CopiesOfPartitions => None,
         }
     }
 

@@ -35,7 +35,7 @@ use perbuck_database::address::TargetProblem;
 use perbuck_database::file::{self, FileCopy};
 use perbuck_database::secret::Secret;
 use perbuck_database::{Database, Dialect, Wishes};
-use perbuck_load::driver::{DataSize, Driver, Means, SessionId, TargetFacts};
+use perbuck_load::driver::{CopyScope, DataSize, Driver, Means, SessionId, TargetFacts};
 use perbuck_load::error::{DriverError, ErrorClass};
 use perbuck_load::preflight::HostFacts;
 use perbuck_load::query::Query;
@@ -156,12 +156,12 @@ impl Driver for DuckdbDriver {
         Some(self.copy().file())
     }
 
-    async fn save_copy(&self) -> Result<(), DriverError> {
+    async fn save_copy(&self, _of: &CopyScope) -> Result<(), DriverError> {
         self.close()?;
         self.copy().save()
     }
 
-    async fn restore_copy(&self, _notes: &[Query]) -> Result<(), DriverError> {
+    async fn restore_copy(&self, _of: &CopyScope, _notes: &[Query]) -> Result<(), DriverError> {
         self.close()?;
         self.copy().restore()
     }

@@ -39,13 +39,21 @@ impl Dialect for MysqlDialect {
     fn lacks(&self, feature: Feature) -> Option<Lack> {
         match feature {
             Feature::ForeignKeysOfPartitions => Lack::of("MySQL and MariaDB have no foreign keys on partitioned tables"),
-            Feature::Copies => Some(NO_COPIES),
+            Feature::CopiesOfPartitions => Lack::of("MariaDB takes no files of partitions in place of others"),
             Feature::Sql
             | Feature::Partitions
             | Feature::ForeignKeys
             | Feature::SessionVariables
             | Feature::ReadUncommitted
-            | Feature::Csv => None,
+            | Feature::Csv
+            | Feature::Copies => None,
+        }
+    }
+
+    fn lacks_as(&self, product: Option<&str>, feature: Feature) -> Option<Lack> {
+        match (product, feature) {
+            (Some("TiDB"), Feature::Copies) => Some(NO_COPIES),
+            _ => self.lacks(feature),
         }
     }
 

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use perbuck_load::driver::{DataSize, Driver, ServerWork, SessionId, Settling, TargetFacts};
+use perbuck_load::driver::{CopyScope, DataSize, Driver, ServerWork, SessionId, Settling, TargetFacts};
 use perbuck_load::error::DriverError;
 use perbuck_load::meter::Meter;
 use perbuck_load::preflight::{HostFacts, HostProblem};
@@ -27,6 +27,7 @@ mod backup;
 mod blockers;
 mod bulk;
 mod cluster;
+mod copy;
 mod dialect;
 mod errors;
 mod facts;
@@ -191,19 +192,19 @@ impl Driver for MysqlDriver {
     }
 
     async fn has_copy(&self) -> Result<bool, DriverError> {
-        backup::is_there(self).await
+        if self.wishes.backup.is_some() { backup::is_there(self).await } else { copy::is_there(self).await }
     }
 
-    async fn copy_problems(&self) -> Result<Vec<HostProblem>, DriverError> {
-        backup::problems(self).await
+    async fn copy_problems(&self, of: &CopyScope) -> Result<Vec<HostProblem>, DriverError> {
+        if self.wishes.backup.is_some() { backup::problems(self).await } else { copy::problems(self, of).await }
     }
 
-    async fn save_copy(&self) -> Result<(), DriverError> {
-        backup::save(self).await
+    async fn save_copy(&self, of: &CopyScope) -> Result<(), DriverError> {
+        if self.wishes.backup.is_some() { backup::save(self).await } else { copy::save(self, of).await }
     }
 
-    async fn restore_copy(&self, _notes: &[Query]) -> Result<(), DriverError> {
-        backup::restore(self).await
+    async fn restore_copy(&self, of: &CopyScope, notes: &[Query]) -> Result<(), DriverError> {
+        if self.wishes.backup.is_some() { backup::restore(self).await } else { copy::restore(self, of, notes).await }
     }
 
     fn drops_first(&self) -> bool {
@@ -211,7 +212,7 @@ impl Driver for MysqlDriver {
     }
 
     async fn drop_copy(&self) -> Result<(), DriverError> {
-        backup::remove(self).await
+        if self.wishes.backup.is_some() { backup::remove(self).await } else { copy::remove(self).await }
     }
 
     async fn data_size(&self, tables: &[String]) -> Result<DataSize, DriverError> {

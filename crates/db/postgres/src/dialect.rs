@@ -85,7 +85,8 @@ impl Dialect for Family {
                 | Feature::SessionVariables
                 | Feature::ReadUncommitted
                 | Feature::Csv
-                | Feature::Copies,
+                | Feature::Copies
+                | Feature::CopiesOfPartitions,
                 _,
             ) => None,
         }

@@ -9,7 +9,7 @@
 
 use std::collections::BTreeMap;
 
-use perbuck_load::driver::{DataSize, Driver, ServerWork, Session as _, SessionId, TargetFacts};
+use perbuck_load::driver::{CopyScope, DataSize, Driver, ServerWork, Session as _, SessionId, TargetFacts};
 use perbuck_load::error::DriverError;
 use perbuck_load::meter::Meter;
 use perbuck_load::preflight::{HostFacts, HostProblem};
@@ -197,15 +197,15 @@ impl Driver for PostgresDriver {
         copy::is_there(self).await
     }
 
-    async fn copy_problems(&self) -> Result<Vec<HostProblem>, DriverError> {
+    async fn copy_problems(&self, _of: &CopyScope) -> Result<Vec<HostProblem>, DriverError> {
         copy::problems(self).await
     }
 
-    async fn save_copy(&self) -> Result<(), DriverError> {
+    async fn save_copy(&self, _of: &CopyScope) -> Result<(), DriverError> {
         copy::save(self).await
     }
 
-    async fn restore_copy(&self, notes: &[Query]) -> Result<(), DriverError> {
+    async fn restore_copy(&self, _of: &CopyScope, notes: &[Query]) -> Result<(), DriverError> {
         copy::restore(self, notes).await
     }
 

@@ -4,7 +4,7 @@
 mod postgres_support;
 
 use perbuck_event::block_on;
-use perbuck_load::driver::{Driver as _, Session as _, SessionId};
+use perbuck_load::driver::{CopyScope, Driver as _, Session as _, SessionId};
 use perbuck_load::query::Query;
 use perbuck_postgres::{PostgresDriver, PostgresSession};
 use postgres_support::{OWNER_PASSWORD, Postgres, SharedServer as _, run, select, variable};
@@ -44,14 +44,14 @@ fn restored_rows_are_those_that_were_saved() {
         let mut target = Postgres.target(Postgres::OWNER, "");
         target.server.database = "copies of it".to_owned();
         let driver = Postgres::driver_of(&target, &variable(OWNER_PASSWORD)).unwrap();
-        assert_eq!(driver.copy_problems().await.unwrap(), []);
+        assert_eq!(driver.copy_problems(&CopyScope::default()).await.unwrap(), []);
         assert!(!driver.has_copy().await.unwrap());
         let make = "CREATE TABLE kept AS SELECT i AS id, repeat(i::text, 3) AS text FROM generate_series(1, 20000) AS i";
         on(&driver, &[make, "ANALYZE kept"]).await;
         let saved = sums(&driver).await;
         // What a killed run left.
         run(&mut admin, "CREATE DATABASE \"perbuck_new_copies of it\" OWNER perbuck").await;
-        driver.save_copy().await.unwrap();
+        driver.save_copy(&CopyScope::default()).await.unwrap();
         assert_eq!(beside(&mut admin).await, ["perbuck_keep_copies of it"]);
         assert!(driver.has_copy().await.unwrap());
         for note in ["one", "two"] {
@@ -60,7 +60,7 @@ fn restored_rows_are_those_that_were_saved() {
             assert_ne!(sums(&driver).await, saved);
             let notes =
                 ["CREATE TABLE noted (what TEXT)".to_owned(), format!("INSERT INTO noted VALUES ('{note}')")].map(Query::from);
-            driver.restore_copy(&notes).await.unwrap();
+            driver.restore_copy(&CopyScope::default(), &notes).await.unwrap();
             assert_eq!(sums(&driver).await, saved);
             let mut session = driver.connect(SessionId::Own(0)).await.unwrap();
             assert_eq!(select(&mut session, "SELECT what, to_regclass('more') IS NULL FROM noted").await[0][0], note);
@@ -72,14 +72,14 @@ fn restored_rows_are_those_that_were_saved() {
         // A note that fails leaves the data as they were.
         on(&driver, &["DELETE FROM kept"]).await;
         let empty = sums(&driver).await;
-        driver.restore_copy(&["no SQL".into()]).await.unwrap_err();
+        driver.restore_copy(&CopyScope::default(), &["no SQL".into()]).await.unwrap_err();
         assert_eq!(sums(&driver).await, empty);
         assert_eq!(beside(&mut admin).await, ["perbuck_keep_copies of it"]);
         for _ in 0..2 {
             driver.drop_copy().await.unwrap();
             assert_eq!(beside(&mut admin).await, Vec::<String>::new());
         }
-        driver.restore_copy(&[]).await.unwrap_err();
+        driver.restore_copy(&CopyScope::default(), &[]).await.unwrap_err();
         assert_eq!(sums(&driver).await, empty);
         run(&mut admin, "DROP DATABASE \"copies of it\"").await;
     })

@@ -26,7 +26,11 @@ impl Dialect for SqliteDialect {
             Feature::ForeignKeys => Lack::of("SQLite cannot add them to existing tables"),
             Feature::SessionVariables => Lack::of("SQLite has no session variables"),
             Feature::Csv => Lack::of("SQLite does not load CSV files"),
-            Feature::Sql | Feature::ForeignKeysOfPartitions | Feature::ReadUncommitted | Feature::Copies => None,
+            Feature::Sql
+            | Feature::ForeignKeysOfPartitions
+            | Feature::ReadUncommitted
+            | Feature::Copies
+            | Feature::CopiesOfPartitions => None,
         }
     }
 

@@ -21,7 +21,7 @@ impl Dialect for TikvDialect {
     fn lacks(&self, feature: Feature) -> Option<Lack> {
         match feature {
             Feature::Csv => Lack::of("TiKV does not load CSV files"),
-            Feature::Copies => Some(NO_COPIES),
+            Feature::Copies | Feature::CopiesOfPartitions => Some(NO_COPIES),
             Feature::Sql
             | Feature::Partitions
             | Feature::ForeignKeys

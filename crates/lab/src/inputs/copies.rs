@@ -1,6 +1,6 @@
 //! Whether data can be restored from copies, as far as the study alone tells.
 
-use perbuck_core::study::{Contender, Reset, Study, WorkloadSpec, base_of};
+use perbuck_core::study::{Contender, Reset, Scalar, Study, WorkloadSpec, base_of};
 use perbuck_database::dialect::{Feature, NO_COPIES};
 use perbuck_database::storage::Storage;
 use perbuck_deploy::kubernetes::Kind as Deployed;
@@ -13,7 +13,8 @@ impl Check<'_> {
     pub(super) fn copies(&mut self, study: &Study) {
         let restores = |w: &&WorkloadSpec| w.reset == Some(Reset::Restore);
         let Some(spec) = study.workloads.iter().find(restores) else { return };
-        let name = base_of(&spec.name);
+        let is_split = |w: &&WorkloadSpec| w.parameters.get("partitions").is_some_and(|n| n.value != Scalar::Int(1));
+        let (name, split) = (base_of(&spec.name), study.workloads.iter().filter(restores).find(is_split));
         for contender in &study.contenders {
             let who = format!("workload `{name}`, contender `{}`", contender.name);
             let private = contender.server.as_ref().and_then(|spec| Some((spec, Kind::named(&spec.kind.value)?)));
@@ -31,13 +32,18 @@ impl Check<'_> {
             }
             let written = contender.target.as_ref().map(|target| target.value.clone()).or_else(|| deployed_target(contender));
             let target = written.and_then(|target| self.registry.target(&target).ok());
-            let lack = match &target {
+            let lacks = |feature| match &target {
                 Some(target) if contender.backup.is_some() && target.dialect().backs_up() => None,
-                Some(target) => target.dialect().lacks(Feature::Copies),
+                // Files of tables are copied where perbuck runs, and that is not in the cluster.
+                Some(target) if contender.target.is_none() && target.dialect().backs_up() => Some(NO_COPIES),
+                Some(target) => target.lacks(feature),
                 None => Some(NO_COPIES),
             };
-            if let Some(lack) = lack.filter(|_| contender.is_driven()) {
+            if let Some(lack) = lacks(Feature::Copies).filter(|_| contender.is_driven()) {
                 self.problem(spec.line, format!("{who}: {}", lack.why), lack.help);
+            } else if let Some((spec, lack)) = split.zip(lacks(Feature::CopiesOfPartitions)).filter(|_| contender.is_driven()) {
+                let message = format!("contender `{}`: {}, and `partitions` is given", contender.name, lack.why);
+                self.problem(spec.line, message, "leave `partitions` out, or write `reset = \"per-block\"`");
             }
         }
     }

@@ -127,7 +127,8 @@ impl Look<'_> {
         if stage.reset != Reset::Restore || self.request.purpose == Purpose::Check || seen.is_empty() {
             return Ok(());
         }
-        let found = stage.server.copy_problems().map_err(|error| self.refused("", &error))?;
+        let found =
+            stage.server.copy_problems(&stage.server.copy_scope(&stage.tables)).map_err(|error| self.refused("", &error))?;
         for HostProblem { message, help } in found {
             self.problem(&LabError::new(ErrorKind::Target, format!("{}: {message}", stage.title), help));
         }

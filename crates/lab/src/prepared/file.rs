@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
+use perbuck_load::driver::CopyScope;
+
 use super::pack::Source;
 use crate::data::{DataState, FRESH};
 use crate::error::LabError;
@@ -27,7 +29,7 @@ fn files(stages: &[Stage]) -> BTreeMap<String, (&Stage, PathBuf)> {
 /// Saves a copy of each file, from which an archive is filled.
 pub(super) fn copies(stages: &[Stage]) -> Result<Vec<Source>, LabError> {
     let files = files(stages).into_iter().map(|(name, (stage, file))| {
-        stage.server.save_copy()?;
+        stage.server.save_copy(&CopyScope::default())?;
         Source::of(file.clone(), &name).map_err(LabError::of_file("read", &file))
     });
     files.collect()
@@ -47,7 +49,7 @@ pub(super) fn replace(stages: &[Stage], unpack: &mut dyn FnMut(&Path) -> Result<
             let made = beside.join(name);
             let synced = File::open(&made).and_then(|file| file.sync_all());
             synced.and_then(|()| fs::rename(&made, copy)).map_err(LabError::of_file("rename", &made))?;
-            let restored = stage.server.restore_copy(&[]);
+            let restored = stage.server.restore_copy(&CopyScope::default(), &[]);
             restored.and(stage.server.drop_copy())?;
         }
         Ok(())

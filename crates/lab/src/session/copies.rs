@@ -4,6 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::time::Instant;
 
+use perbuck_load::driver::CopyScope;
+
 use super::{Readied, Session};
 use crate::data::{DataState, FRESH};
 use crate::error::{ErrorKind, LabError};
@@ -33,6 +35,22 @@ impl Session<'_> {
         } else {
             self.stages[stage].address.clone()
         }
+    }
+
+    /// The data of all workloads in the database of a stage.
+    fn scope(&self, stage: usize) -> CopyScope {
+        let mut all = CopyScope::default();
+        for other in self.stages.iter().filter(|other| other.address == self.stages[stage].address) {
+            let own = other.server.copy_scope(&other.tables);
+            all.tables.extend(own.tables);
+            all.rows.extend(own.rows);
+            all.mixed.extend(own.mixed);
+        }
+        all.tables.sort();
+        all.tables.dedup();
+        all.rows.sort();
+        all.rows.dedup();
+        all
     }
 
     /// Saves a copy of fresh data, unless that was done.
@@ -80,16 +98,20 @@ impl Session<'_> {
 
     /// Restores the data of a stage; where there is no copy, or one of other data, they are loaded and saved.
     pub(super) fn restore(&mut self, position: usize, contender: &str, progress: &mut dyn Progress) -> Result<Readied, LabError> {
-        let stage = &self.stages[position];
+        let (stage, noted) = (&self.stages[position], self.stages[position].data.noted()?);
         // A restore wipes out the evidence of what the last trials did to the data.
-        if matches!(stage.data.noted()?, DataState::Ours { .. }) {
+        if matches!(noted, DataState::Ours { .. }) {
             prepare::check(stage, &mut Details(progress))?;
         }
         let name = self.copy_name(position);
         // A run that was killed leaves the copy, unless it goes with the server.
         let is_left = !self.copies.saved.contains(&name) && stage.server.has_copy()?;
         if is_left {
-            progress.line(&format!("{}: going on with the copy of the data that a run before left", stage.title));
+            let cut_off = match noted {
+                DataState::Unfinished => "the data are a mix, since their restore or load was cut off; ",
+                _ => "",
+            };
+            progress.line(&format!("{}: {cut_off}going on with the copy of the data that a run before left", stage.title));
         }
         if is_left || self.copies.saved.contains(&name) {
             let began = Instant::now();
@@ -115,8 +137,8 @@ impl Session<'_> {
         let at = &self.stages[stage];
         match step {
             _ if self.servers.has(position) => return self.servers.copy(position, step, self.inputs.registry, self.stop),
-            WhileStopped::Save => at.server.save_copy()?,
-            WhileStopped::Restore => at.server.restore_copy(&self.leases.notes_of(at))?,
+            WhileStopped::Save => at.server.save_copy(&self.scope(stage))?,
+            WhileStopped::Restore => at.server.restore_copy(&self.scope(stage), &self.leases.notes_of(at))?,
             WhileStopped::Nothing | WhileStopped::Cool => {}
         }
         if at.server.drops_first() {

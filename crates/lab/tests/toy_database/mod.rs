@@ -83,7 +83,7 @@ impl Dialect for ToyDialect {
         match feature {
             Feature::Sql | Feature::ForeignKeysOfPartitions | Feature::ReadUncommitted => None,
             Feature::Partitions => Lack::of("Toybase has one partition"),
-            Feature::ForeignKeys | Feature::SessionVariables | Feature::Csv | Feature::Copies => {
+            Feature::ForeignKeys | Feature::SessionVariables | Feature::Csv | Feature::Copies | Feature::CopiesOfPartitions => {
                 Lack::of("Toybase is too small for it")
             }
         }

@@ -54,7 +54,7 @@ fn pipelines_count_as_those_of_pgbench() {
             postgres.admin_sql("SELECT pg_stat_reset()");
             let out = good(program, &desk, &postgres, &["-n", "-t", "50", "-c", "2", "-j", "2", protocol, "-f", "a.sql"]);
             assert!(out.contains("number of transactions actually processed: 100/100\n"), "{out}");
-            common::wait_until("the sessions have ended", || {
+            crate::common::wait_until("the sessions have ended", || {
                 postgres.sql("SELECT COUNT(*) FROM pg_stat_activity WHERE datname = 'pgbench_pipelines'").trim() == "1"
             });
             assert_eq!(postgres.sql("SELECT abalance FROM pgbench_accounts WHERE aid = 7").trim(), "500");

@@ -1,8 +1,5 @@
 //! `reset = "restore"` of TiDB by BACKUP and RESTORE. A TiDB with stores cannot be had here: a proxy before MariaDB says that it is one, and does
 //! what both statements say by copies of tables. So this shows what perbuck asks for, and in which order, and not what TiDB answers.
-#![allow(clippy::unwrap_used, reason = "a test fails by it")]
-
-mod common;
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -11,8 +8,8 @@ use std::sync::{Arc, Mutex};
 use std::thread::{sleep, spawn};
 use std::time::Duration;
 
-use common::maria::Maria;
-use common::{Desk, ended, files, signal, wait_until};
+use crate::common::maria::Maria;
+use crate::common::{Desk, ended, files, signal, wait_until};
 
 const SECRET: &str = "hunter2/hunter2";
 const KEYS: &str = "access-key=AKIAHUNTER&secret-access-key=hunter2%2Fhunter2";

@@ -1,12 +1,9 @@
 //! Room for the copies of `reset = "restore"`: looked at before the load by what the workload will load, and after it by what was loaded.
-#![allow(clippy::unwrap_used, reason = "a test fails by it")]
-
-mod common;
 
 use std::fs::File;
 use std::process::Command;
 
-use common::{Desk, Ended};
+use crate::common::{Desk, Ended};
 
 /// What is free on the disk of the desk; `None` where copies may take no room there.
 fn free(desk: &Desk) -> Option<u64> {
