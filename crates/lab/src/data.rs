@@ -201,7 +201,7 @@ impl Notes {
     /// Notes of the data of all workloads there that they are being restored, or `done`: no note of one that was cut off says that its data are
     /// there.
     pub(crate) async fn restoring<S: Session>(session: &mut S, done: bool) -> Result<(), LoadError> {
-        let word = if done { FRESH } else { LOADING };
+        let word = if done { FRESH } else { RESTORING };
         query(session, "writing perbuck's notes on the data", format!("UPDATE {TABLE} SET used_by = '{word}'")).await.map(drop)
     }
 
