@@ -122,8 +122,7 @@ pub struct IsolationQuestion {
     pub switch: &'static str,
 }
 
-/// The SQL of a database. Every database must give what differs among them. A default is standard SQL, or says that a database
-/// does not have the feature.
+/// The SQL of a database. Every one must give what differs. A default is standard SQL, or says that it lacks the feature.
 pub trait Dialect: Debug + Send + Sync {
     /// The name of the database, for messages.
     fn name(&self) -> &'static str;
@@ -134,14 +133,14 @@ pub trait Dialect: Debug + Send + Sync {
     /// Why it lacks a feature; `None` where it has it.
     fn lacks(&self, feature: Feature) -> Option<Lack>;
 
-    /// Whether its servers may save copies of their data in a storage themselves (`backup` of a contender).
-    fn backs_up(&self) -> bool {
-        false
-    }
-
     /// The same for the product that the scheme of a target names, where several speak this SQL.
     fn lacks_as(&self, _product: Option<&str>, feature: Feature) -> Option<Lack> {
         self.lacks(feature)
+    }
+
+    /// Whether its servers may save copies of their data in a storage themselves (`backup` of a contender).
+    fn backs_up(&self) -> bool {
+        false
     }
 
     /// A type of a column, without NOT NULL.

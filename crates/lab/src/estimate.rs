@@ -11,7 +11,7 @@ use perbuck_workloads::Plan;
 
 use crate::inputs::Inputs;
 use crate::progress::clock_text;
-use crate::rates::place;
+use crate::rates::target_of;
 
 /// Beside its window a trial connects, reads counters and counts rows: rough, measured with the release build on two processors that
 /// the server shared.
@@ -62,19 +62,19 @@ impl Estimate {
             let by_kind = inputs.targets.get(i).and_then(|target| Some(target.as_ref()?.dialect().load_bytes_per_s()));
             let start = start(study, i, contender);
             for (w, (spec, plan)) in study.workloads.iter().zip(&inputs.plans).enumerate() {
-                let what = DataLoad { place: place(contender), kind: spec.kind.value.clone(), bytes: plan.size().bytes };
+                let what = DataLoad { target: target_of(contender), kind: spec.kind.value.clone(), bytes: plan.size().bytes };
                 let seen = inputs.rates.bytes_per_s(&what);
                 let rate = seen.map_or(by_kind.unwrap_or(LOAD_BYTES_PER_S) as f64, |rate| rate * (1.0 + CHECK_SHARE));
                 let load = Duration::try_from_secs_f64(what.bytes as f64 / rate.max(1.0)).unwrap_or(Duration::MAX);
                 // A control has the data of the contender that it repeats.
                 let is_loaded = contender.control_of.is_none();
                 let first = if is_loaded { load.mul_f64(1.0 + CHECK_SHARE) } else { Duration::ZERO };
-                let again = load.mul_f64(further_loads(study, contender, (w, plan)));
+                let reload = load.mul_f64(further_loads(study, contender, (w, plan)));
                 loads.push(if w == 0 { first + start } else { first });
                 checks += load.mul_f64(CHECK_SHARE);
-                reloads += again;
+                reloads += reload;
                 if seen.is_none() {
-                    guessed += first + load.mul_f64(CHECK_SHARE) + again;
+                    guessed += first + load.mul_f64(CHECK_SHARE) + reload;
                 }
                 data.push(is_loaded.then_some(what));
             }
@@ -299,7 +299,7 @@ mod tests {
         let mut inputs = inputs::check("s.toml", text.to_owned(), None, Registry::default()).unwrap_or_else(|p| panic!("{p:?}"));
         let guess = Estimate::of(&inputs);
         let data = guess.data[0].clone().unwrap();
-        assert_eq!((data.place.as_str(), data.kind.as_str()), ("sqlite:a.db", "tpcc"));
+        assert_eq!((data.target.as_str(), data.kind.as_str()), ("sqlite:a.db", "tpcc"));
         assert!(guess.guessed == guess.loads[0] + guess.checks && data.bytes > 600_000_000, "{guess:?}");
         inputs.rates.saw(&data, 30_000);
         let known = Estimate::of(&inputs);

@@ -16,7 +16,7 @@ const STUDIES: usize = 10;
 /// A shorter load tells how long its beginning takes, and not how fast it is.
 const SHORTEST_MS: u64 = 1_000;
 
-/// Bytes and milliseconds of all loads, by the place of the data and the kind of workload.
+/// Bytes and milliseconds of all loads, by target and kind of workload.
 #[derive(Debug, Default)]
 pub struct Rates(BTreeMap<(String, String), (u64, u64)>);
 
@@ -36,19 +36,19 @@ impl Rates {
 
     /// A load took so long.
     pub(crate) fn saw(&mut self, load: &DataLoad, took_ms: u64) {
-        let known = self.0.entry((load.place.clone(), load.kind.clone())).or_default();
+        let known = self.0.entry((load.target.clone(), load.kind.clone())).or_default();
         *known = (known.0.saturating_add(load.bytes), known.1.saturating_add(took_ms));
     }
 
     /// Bytes of rows in a second, their check included; `None` where nothing was loaded yet.
     pub(crate) fn bytes_per_s(&self, load: &DataLoad) -> Option<f64> {
-        let (bytes, ms) = self.0.get(&(load.place.clone(), load.kind.clone()))?;
+        let (bytes, ms) = self.0.get(&(load.target.clone(), load.kind.clone()))?;
         (*bytes > 0).then(|| *bytes as f64 * 1000.0 / *ms as f64)
     }
 }
 
 /// Where the data of a contender are.
-pub(crate) fn place(contender: &Contender) -> String {
+pub(crate) fn target_of(contender: &Contender) -> String {
     match (&contender.target, &contender.server, &contender.deploy) {
         (Some(target), ..) => target.value.clone(),
         (None, Some(server), _) => format!("private {}", server.kind.value),
@@ -69,12 +69,12 @@ mod tests {
     use super::*;
     use perbuck_core::compare::Work;
 
-    fn load(place: &str, bytes: u64) -> DataLoad {
-        DataLoad { place: place.to_owned(), kind: "tpcc".to_owned(), bytes }
+    fn load(target: &str, bytes: u64) -> DataLoad {
+        DataLoad { target: target.to_owned(), kind: "tpcc".to_owned(), bytes }
     }
 
     #[test]
-    fn loads_of_earlier_studies_tell_how_fast_a_place_takes_rows() {
+    fn loads_of_earlier_studies_tell_how_fast_a_target_takes_rows() {
         let results = tempfile::tempdir().unwrap();
         let stretch = |took_ms, load| Stretch { ended_unix_ms: 0, took_ms, work: Work::Loads, up: Vec::new(), load };
         let write = |study: &str, stretches: &[Stretch]| {

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-pub use crate::copy_scope::CopyScope;
+pub use crate::copy_scope::{COPY_NOTE, CopyScope};
 pub use perbuck_core::run_record::{Build, DataSize, Observed, ServerWork, arch};
 
 use crate::batch::Batch;
@@ -132,9 +132,6 @@ impl Means {
     }
 }
 
-/// The table beside the data in which a driver notes a copy of them that lies elsewhere. A load drops it: it makes other data.
-pub const COPY_NOTE: &str = "perbuck_copy";
-
 /// A way to reach one kind of database. Connecting happens on the worker that owns the session. What asks the server fails as
 /// [`Self::connect`] does, or by its answer.
 pub trait Driver: Send + Sync + 'static {
@@ -251,17 +248,16 @@ pub trait Driver: Send + Sync + 'static {
 
     /// Saves a copy of all data, in place of one that was saved before; no session may be open. It is there whole, or not at all.
     fn save_copy(&self, _of: &CopyScope) -> impl Future<Output = Result<(), DriverError>> {
-        std::future::ready(Err(no_copies()))
+        std::future::ready(Err(crate::copy_scope::no_copies()))
     }
 
     /// Restores the copy: afterwards the data are those of before, or those that were saved. A mix of both is noted as the scope says. No session
     /// may be open. Restored data of a server hold what these `notes` write, unless [`Self::drops_first`] holds: then the notes were never away.
     fn restore_copy(&self, _of: &CopyScope, _notes: &[Query]) -> impl Future<Output = Result<(), DriverError>> {
-        std::future::ready(Err(no_copies()))
+        std::future::ready(Err(crate::copy_scope::no_copies()))
     }
 
-    /// Whether a restore removes the data before it makes them, so that one that is cut off leaves a part of them. Then the first block, too, runs
-    /// on restored data.
+    /// Whether a restore removes the data first, so that a cut-off one leaves a part. Then the first block, too, runs on restored data.
     fn drops_first(&self) -> bool {
         false
     }
@@ -281,10 +277,6 @@ pub trait Driver: Send + Sync + 'static {
     fn work(&self) -> impl Future<Output = Result<ServerWork, DriverError>> {
         std::future::ready(Ok(ServerWork::unknown("it has no counters of its work")))
     }
-}
-
-fn no_copies() -> DriverError {
-    DriverError::client(ErrorClass::Fatal, "copy", "perbuck saves no copies of its data".to_owned())
 }
 
 /// A table to be filled in bulk.

@@ -9,40 +9,40 @@ use std::thread::{self, ThreadId};
 static USERS: Mutex<BTreeMap<String, (ThreadId, u32)>> = Mutex::new(BTreeMap::new());
 static FREE: Condvar = Condvar::new();
 
-/// The module whose tests have their turn, and how many of them do.
-static TURN: Mutex<(String, u32)> = Mutex::new((String::new(), 0));
+/// The module whose tests use the servers, and how many of them do.
+static HOLDER: Mutex<(String, u32)> = Mutex::new((String::new(), 0));
 static NEXT: Condvar = Condvar::new();
 thread_local! {
-    /// The turn of the test on this thread. The thread ends with the test.
-    static MINE: RefCell<Option<Turn>> = const { RefCell::new(None) };
+    /// What the test on this thread holds. The thread ends with the test.
+    static MINE: RefCell<Option<Hold>> = const { RefCell::new(None) };
 }
 
-struct Turn;
+struct Hold;
 
-impl Turn {
+impl Hold {
     fn of(module: &str) -> Self {
-        let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+        let holder = HOLDER.lock().unwrap_or_else(PoisonError::into_inner);
         let other = |(whose, tests): &mut (String, u32)| *tests > 0 && whose != module;
-        let mut turn = NEXT.wait_while(turn, other).unwrap_or_else(PoisonError::into_inner);
-        *turn = (module.to_owned(), turn.1 + 1);
+        let mut holder = NEXT.wait_while(holder, other).unwrap_or_else(PoisonError::into_inner);
+        *holder = (module.to_owned(), holder.1 + 1);
         Self
     }
 }
 
-impl Drop for Turn {
+impl Drop for Hold {
     fn drop(&mut self) {
-        TURN.lock().unwrap_or_else(PoisonError::into_inner).1 -= 1;
+        HOLDER.lock().unwrap_or_else(PoisonError::into_inner).1 -= 1;
         NEXT.notify_all();
     }
 }
 
 /// Until this test ends, no test of another module gets past here: their databases may have the same names, and their load is foreign to
-/// the trials of this. A thread that a test started has the turn of the test.
-pub fn take_turn() {
+/// the trials of this. What a thread does that a test started is the work of that test.
+pub fn hold_servers() {
     let thread = thread::current();
     let Some((module, _)) = thread.name().and_then(|test| test.split_once("::")) else { return };
     MINE.with_borrow_mut(|mine| {
-        mine.get_or_insert_with(|| Turn::of(module));
+        mine.get_or_insert_with(|| Hold::of(module));
     });
 }
 
@@ -52,7 +52,7 @@ pub struct Alone(String);
 impl Alone {
     /// Waits for the server whose variables start with `prefix`; a test may ask for it again.
     pub fn on(prefix: &str) -> Self {
-        take_turn();
+        hold_servers();
         let (me, users) = (thread::current().id(), USERS.lock().unwrap_or_else(PoisonError::into_inner));
         let other = |users: &mut BTreeMap<String, (ThreadId, u32)>| users.get(prefix).is_some_and(|(user, _)| *user != me);
         let mut users = FREE.wait_while(users, other).unwrap_or_else(PoisonError::into_inner);

@@ -42,7 +42,7 @@ pub struct Ended {
 impl Desk {
     pub fn new() -> Self {
         if env!("CARGO_CRATE_NAME") == "quiet" {
-            alone::take_turn();
+            alone::hold_servers();
         }
         Self { folder: tempfile::tempdir().unwrap(), environment: Vec::new(), servers: Vec::new() }
     }
@@ -219,7 +219,7 @@ pub fn nothing_half_written(folder: &Path) {
 
 /// A variable that `dev/with-servers` sets.
 pub fn server(name: &str) -> String {
-    alone::take_turn();
+    alone::hold_servers();
     std::env::var(name).unwrap_or_else(|_| panic!("this test needs {name}; run it under dev/with-servers, or run dev/test"))
 }
 

@@ -118,11 +118,6 @@ fn blocks_begin_with_the_data_that_were_saved() {
     blocks_restore(MARIADB, "tables_restored");
 }
 
-#[test]
-fn mysql_9_restores_tables() {
-    blocks_restore(MYSQL9, "tables_restored");
-}
-
 /// A copy that a run saved is restored over what the run did to the data.
 fn restored_equals_loaded(prefix: &str, name: &str) {
     let mut desk = Desk::new();

@@ -64,7 +64,7 @@ pub struct Stretch {
 #[serde(deny_unknown_fields)]
 pub struct DataLoad {
     /// The target as the study names it, or `private` and the kind of server.
-    pub place: String,
+    pub target: String,
     /// The kind of workload.
     pub kind: String,
     /// Bytes of its rows as text.

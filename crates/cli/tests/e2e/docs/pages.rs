@@ -32,7 +32,7 @@ pub(crate) const NOT_RUN: &[(&str, &str, &str)] = &[
     ("docs/commands/deploy.md", "perbuck deploy up", "likewise"),
     ("docs/commands/deploy.md", "perbuck deploy status", "likewise"),
     ("docs/commands/deploy.md", "perbuck deploy down", "likewise"),
-    ("docs/fleet.md", "perbuck run study.toml --agents arm=", "several machines; fleet_places.rs does it"),
+    ("docs/fleet.md", "perbuck run study.toml --agents arm=", "several machines; fleet_zones.rs does it"),
     ("docs/commands/check.md", "perbuck check --connect study.toml", "servers in a network; preflight.rs does it"),
     ("docs/commands/facts.md", "perbuck facts", "another machine; the tests of lab and facts.rs do it"),
     ("docs/commands/doctor.md", "perbuck doctor", "likewise"),

@@ -81,7 +81,7 @@ const ENDS: &[(&str, &str, i32, &str)] = &[
     ("\\startpipeline\nSELECT 1 AS i \\aset\n\\endpipeline\n", "prepared", 2, "\\aset is not allowed in pipeline mode"),
     ("\\startpipeline\nSELECT 1;\nSELECT 1 / 0;\nSELECT 2;\n\\endpipeline\n", "prepared", 2, "division by zero"),
     ("\\startpipeline\nSELECT 1;\nSELECT 1 / 0;\nSELECT 2;\n\\endpipeline\n", "extended", 2, "division by zero"),
-    ("\\startpipeline\nSELEC 1;\n\\endpipeline\n", "prepared", 2, "syntax error at or near \"SELEC\""),
+    ("\\startpipeline\nSELECTED 1;\n\\endpipeline\n", "prepared", 2, "syntax error at or near \"SELECTED\""),
     ("\\startpipeline now\n", "prepared", 1, "unexpected argument in command \"startpipeline\""),
 ];
 
