@@ -68,7 +68,11 @@ impl Check<'_> {
                 "add a target, or remove it",
             );
         } else if never {
-            self.problem(backup.line, format!("{who}: only TiDB saves backups by SQL, so there is no `backup`"), "remove it");
+            self.problem(
+                backup.line,
+                format!("{who}: its servers save no backups themselves, so `backup` has no use"),
+                "remove it",
+            );
         }
         // Keys of the environment belong to a run: a study is read for its report, too.
         if let Err(p) = Storage::parse(&backup.value, "") {
@@ -102,7 +106,7 @@ mod tests {
             (with_backup(&tidb), ""),
             (with_backup("target = \"mysql://root@h/x\"\n"), ""),
             (format!("{tidb}backup = \"s3://b/f?access-key=hunter2\""), "contender `a`: `backup` holds a key"),
-            (with_backup("target = \"sqlite:a.db\"\n"), "contender `a`: only TiDB saves backups by SQL"),
+            (with_backup("target = \"sqlite:a.db\"\n"), "contender `a`: its servers save no backups themselves"),
             (
                 with_backup("server = { kind = \"mariadb\" }\n"),
                 "contender `a`: perbuck copies the data of a private server itself",
@@ -112,7 +116,7 @@ mod tests {
             (deployed("mysql"), "perbuck restores the data of servers that it starts itself"),
             (deployed("tidb"), "give a contender with TiDB a storage"),
             (with_backup(&deployed("tidb")), ""),
-            (with_backup(&deployed("mysql")), "contender `a`: only TiDB saves backups by SQL"),
+            (with_backup(&deployed("mysql")), "contender `a`: its servers save no backups themselves"),
         ] {
             let told = told(&contender);
             assert!(if says.is_empty() { told.is_empty() } else { told.contains(says) }, "{contender}: {told}");
