@@ -42,7 +42,10 @@ impl Dataset for LuaData {
             rows_vary: true,
             numbered: false,
         };
-        self.script.init.iter().flat_map(|init| init.tables.iter().map(table)).collect()
+        match self.script.init.as_deref() {
+            Some(Init::Script(_, tables)) => tables.iter().map(table).collect(),
+            _ => Vec::new(),
+        }
     }
 
     fn parts(&self) -> u32 {
@@ -62,13 +65,17 @@ impl Dataset for LuaData {
     }
 
     fn grows(&self) -> bool {
-        self.script.init.is_some()
+        self.script.maker().is_some()
     }
 }
 
 /// Runs the command `prepare` in one thread.
-pub(crate) async fn make<S: Session>(init: &Init, (driver, seed): (&'static str, Seed), session: S) -> Result<S, DriverError> {
-    let script = Arc::new(completed(&init.script, driver));
+pub(crate) async fn make<S: Session>(
+    maker: &LuaScript,
+    (driver, seed): (&'static str, Seed),
+    session: S,
+) -> Result<S, DriverError> {
+    let script = Arc::new(completed(maker, driver));
     let mut connection = Connection::open(session, Arc::new(Catalogue::labelled(&["other"]))).await?;
     let mut terminal = LuaTerminal::new(script, TerminalId { index: 0, of: 1, seed, share: Share::WHOLE }, driver);
     terminal.start(&mut connection).await?;

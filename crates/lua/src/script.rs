@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use perbuck_load::limit::Tolerance;
+use perbuck_workloads::script::MadeTables;
 use perbuck_workloads::{Benchmark, sysbench};
 
 /// The value of an option, as a script sees it.
@@ -110,12 +111,13 @@ pub struct LuaScript {
     pub console: Console,
 }
 
-/// A script whose command `prepare` makes tables.
+/// What makes the tables of a study.
 #[derive(Debug)]
-/// Made by a study alone.
-pub struct Init {
-    pub(crate) script: LuaScript,
-    pub(crate) tables: Vec<String>,
+pub enum Init {
+    /// A script, by its command `prepare`, and the names of its tables.
+    Script(Box<LuaScript>, Vec<String>),
+    /// Statements, with rows that are drawn.
+    Sql(MadeTables),
 }
 
 impl fmt::Debug for LuaScript {
@@ -126,6 +128,14 @@ impl fmt::Debug for LuaScript {
 }
 
 impl LuaScript {
+    /// The script that makes its tables, if one does.
+    pub(crate) fn maker(&self) -> Option<&LuaScript> {
+        match self.init.as_deref() {
+            Some(Init::Script(script, _)) => Some(script),
+            _ => None,
+        }
+    }
+
     /// Whether it is asked for a load, and not for another command.
     pub fn applies_load(&self) -> bool {
         self.command.as_deref().is_none_or(|command| command == "run")

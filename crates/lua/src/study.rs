@@ -12,7 +12,8 @@ use perbuck_database::dialect::{Dialect, Feature};
 use perbuck_load::limit::Tolerance;
 use perbuck_load::workload::Dataset;
 use perbuck_workloads::params::{NamedFile, ParamProblem, Reader};
-use perbuck_workloads::{Benchmark, sysbench};
+use perbuck_workloads::script::{FINISH, MadeTables, TABLE};
+use perbuck_workloads::{Benchmark, DataSize, sysbench};
 
 use crate::data::LuaData;
 use crate::describe::compiles;
@@ -20,7 +21,7 @@ use crate::script::{Console, Init, LuaScript};
 use crate::values::{self, Purpose};
 use crate::workload::LuaWorkload;
 
-const OPTIONS: [Parameter; 6] = [
+const OPTIONS: [Parameter; 8] = [
     Parameter::new(
         "file",
         ParameterKind::Files,
@@ -47,8 +48,10 @@ const OPTIONS: [Parameter; 6] = [
         ParameterKind::Files,
         "",
         Decides::Data,
-        "a script whose command `prepare` makes and fills the tables, with its modules",
+        "a script whose command `prepare` makes and fills the tables, with its modules; or statements: \"tables.sql\"",
     ),
+    TABLE,
+    FINISH,
     Parameter::new("tables", ParameterKind::Text, "", Decides::Data, "the tables that `init` makes: \"orders, customers\""),
     Parameter::new(
         "init_options",
@@ -131,7 +134,29 @@ fn named(reader: &mut Reader<'_>, key: &'static str) -> Option<(String, String, 
     script.map(|(name, text)| (name, text, held))
 }
 
+/// Tables of statements, with rows that are drawn.
+fn of_statements(reader: &mut Reader<'_>) -> Init {
+    for key in ["tables", "init_options"] {
+        if !reader.text(key).is_empty() {
+            let help =
+                "leave it out: perbuck reads the names of tables from the statements, and options of the script go to `options`";
+            reader.problem(key, format!("`{key}` belongs to an `init` in Lua"), help);
+        }
+    }
+    Init::Sql(MadeTables::read(reader))
+}
+
 fn init(reader: &mut Reader<'_>, random: &Arc<sysbench::Options>) -> Option<Init> {
+    if reader.text("init").ends_with(".sql") {
+        return Some(of_statements(reader));
+    }
+    if reader.has("table.") || reader.has("finish") {
+        let (key, help) =
+            ("table.", "write `init = \"tables.sql\"` with the CREATE TABLE statements; a script in Lua fills its tables itself");
+        reader.problem(key, "rows of `[[workload.table]]` and `finish` need an `init` in SQL", help);
+    }
+    reader.list(TABLE.name);
+    reader.text(FINISH.name);
     let given = words(reader, "init_options");
     let list = reader.text("tables");
     let tables: Vec<String> = list.split(',').map(str::trim).filter(|name| !name.is_empty()).map(str::to_owned).collect();
@@ -147,7 +172,7 @@ fn init(reader: &mut Reader<'_>, random: &Arc<sysbench::Options>) -> Option<Init
     }
     let (name, text, held) = named(reader, "init")?;
     let script = LuaScript { command: Some("prepare".to_owned()), ..LuaScript::of(name, text, held, given, random) };
-    Some(Init { script, tables })
+    Some(Init::Script(Box::new(script), tables))
 }
 
 impl LuaScript {
@@ -188,10 +213,14 @@ impl LuaScript {
 
     /// What decides the tables; nothing where perbuck makes none.
     pub(crate) fn data_parameters(&self) -> BTreeMap<String, String> {
-        let Some(init) = &self.init else { return BTreeMap::new() };
-        let mut all = init.script.texts("init");
-        all.insert("tables".to_owned(), init.tables.join(", "));
-        all.insert("init_options".to_owned(), joined(&init.script.given));
+        let (maker, tables) = match self.init.as_deref() {
+            Some(Init::Script(maker, tables)) => (maker, tables),
+            Some(Init::Sql(made)) => return made.parameters(),
+            None => return BTreeMap::new(),
+        };
+        let mut all = maker.texts("init");
+        all.insert("tables".to_owned(), tables.join(", "));
+        all.insert("init_options".to_owned(), joined(&maker.given));
         all.insert("random".to_owned(), joined(&self.random_given));
         all
     }
@@ -229,8 +258,12 @@ impl Benchmark for LuaScript {
         Self { random_given, init: init.map(Arc::new), ..Self::of(name, text, held, given, &random) }
     }
 
-    fn dataset(&self, dialect: &'static dyn Dialect, _seed: Seed) -> Arc<dyn Dataset> {
-        Arc::new(LuaData::new(self.clone(), dialect))
+    fn dataset(&self, dialect: &'static dyn Dialect, seed: Seed) -> Arc<dyn Dataset> {
+        match self.init.as_deref() {
+            // What a script does with rows is not known before it runs.
+            Some(Init::Sql(made)) => made.dataset(dialect, seed, true),
+            _ => Arc::new(LuaData::new(self.clone(), dialect)),
+        }
     }
 
     fn workload(&self, dialect: &'static dyn Dialect, seed: Seed) -> LuaWorkload {
@@ -255,10 +288,17 @@ impl Benchmark for LuaScript {
         dialect.lacks(Feature::Sql).map(|lack| (lack.why.to_owned(), lack.help.to_owned()))
     }
 
+    fn size(&self) -> DataSize {
+        match self.init.as_deref() {
+            Some(Init::Sql(made)) => made.size(true),
+            _ => DataSize::default(),
+        }
+    }
+
     fn rehearse(&self) -> Vec<(String, String)> {
         let mut problems = values::problems(self, Purpose::Run);
-        if let Some(init) = &self.init {
-            problems.extend(values::problems(&init.script, Purpose::Prepare));
+        if let Some(maker) = self.maker() {
+            problems.extend(values::problems(maker, Purpose::Prepare));
         }
         problems
     }

@@ -42,7 +42,7 @@ pub(crate) fn problems(script: &LuaScript, purpose: Purpose) -> Vec<(String, Str
         all.push((format!("{file} has no command `prepare`"), "define a function `prepare` that makes the tables".to_owned()));
     }
     let Some(options) = &described.options else { return all };
-    let shared = script.init.iter().flat_map(|init| init.script.given.keys());
+    let shared = script.maker().into_iter().flat_map(|maker| maker.given.keys());
     for (name, value) in &script.given {
         match options.iter().find(|option| option.name == *name) {
             None => {
@@ -72,7 +72,7 @@ fn has_prepare(described: &Described) -> bool {
 /// The script with the values of all options, as a trial needs it. What is wrong with it was told before.
 pub(crate) fn completed(script: &LuaScript, driver: &str) -> LuaScript {
     let Ok(described) = describe(script, driver) else { return script.clone() };
-    let shared = script.init.iter().flat_map(|init| init.script.given.iter());
+    let shared = script.maker().into_iter().flat_map(|maker| maker.given.iter());
     let given: BTreeMap<&String, &String> = shared.chain(&script.given).collect();
     let mut settings: Vec<(String, Setting)> = GENERAL.iter().map(|(name, value)| ((*name).to_owned(), number(value))).collect();
     settings.push(("db_driver".to_owned(), Setting::Text(driver.to_owned())));

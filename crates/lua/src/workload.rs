@@ -48,8 +48,8 @@ impl Workload for LuaWorkload {
     const NEEDS: Means = Means { values: false, ..Means::ALL };
 
     async fn make<S: Session>(&self, session: S) -> Result<S, DriverError> {
-        match &self.script.init {
-            Some(init) => data::make(init, (self.driver, self.seed), session).await,
+        match self.script.maker() {
+            Some(maker) => data::make(maker, (self.driver, self.seed), session).await,
             None => Ok(session),
         }
     }

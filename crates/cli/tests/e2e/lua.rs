@@ -287,9 +287,45 @@ fn a_study_runs_a_script_with_its_modules_on_tables_that_it_makes() {
     assert!(changed.code != Some(0) && changed.err.contains("another version of this study"), "{changed:#?}");
 }
 
+/// Rows of rules, for a script that only uses its tables.
+const DRAWN: &str = r#"
+[[workload.table]]
+name = "goods"
+rows = 3_000
+columns = [{ name = "id", sequence = 1 }, { name = "n", number = [5, 9] }]
+"#;
+
+#[test]
+fn a_script_runs_on_tables_of_statements_with_rows_that_are_drawn() {
+    let mut desk = Desk::new();
+    let maria = Maria::fresh(&mut desk, "PERBUCK_TEST_MARIADB", "lua_drawn");
+    desk.write("take.lua", &SHOP.replace("require(\"shop.names\")", "{ table = \"goods\" }"));
+    desk.write("tables.sql", "CREATE TABLE goods (id INT PRIMARY KEY, n INT NOT NULL);\n");
+    desk.write("indexes.sql", "CREATE INDEX goods_n ON goods (n);\n");
+    let keys = format!(
+        "kind = \"lua\"\nfile = \"take.lua\"\noptions = \"step=0 rows=3000 label='two words'\"\ninit = \"tables.sql\"\n\
+                        finish = \"indexes.sql\"\nreset = \"restore\"\n{DRAWN}"
+    );
+    let sweep = "connections = [2]\nwarmup = \"100ms\"\nduration = \"500ms\"\ntrials = 2";
+    desk.write("s.toml", &study(&maria.url(), &keys, sweep));
+    let ran = desk.good(&["run", "--verbose", "s.toml"]);
+    assert!(ran.err.contains("m, w: loaded 3,000 rows") && ran.err.contains("restored the data in "), "{ran:#?}");
+    let seen = maria.sql("SELECT COUNT(*), MIN(id), MAX(id), MIN(n), MAX(n) FROM goods");
+    assert_eq!(seen.split_whitespace().collect::<Vec<_>>(), ["3000", "1", "3000", "5", "9"]);
+    assert!(maria.sql("SHOW INDEX FROM goods").contains("goods_n"));
+    let records = desk.records("results/s");
+    assert!(records.iter().all(|r| r.measured.statements.update > 0 && r.measured.transactions["event"].failed == 0));
+    assert!(records[0].workload.parameters["table goods"].starts_with("3000 rows"), "{:?}", records[0].workload.parameters);
+    // Another rule makes other data.
+    desk.write("s.toml", &study(&maria.url(), &keys.replace("[5, 9]", "[5, 8]"), sweep));
+    let changed = desk.perbuck(&["run", "s.toml"]);
+    assert!(changed.code != Some(0) && changed.err.contains("another version of this study"), "{changed:#?}");
+}
+
 #[test]
 fn a_study_of_a_wrong_script_is_refused_before_anything_runs() {
     let desk = Desk::new();
+    desk.write("t.sql", "CREATE TABLE t (id INT);\n");
     let check = |text: &str, keys: &str| {
         desk.write("mine.lua", text);
         let workload = format!("kind = \"lua\"\nfile = \"mine.lua\"\n{keys}");
@@ -308,6 +344,9 @@ fn a_study_of_a_wrong_script_is_refused_before_anything_runs() {
         (options, "options = \"rows\"", "`options` holds `rows`, not NAME=VALUE"),
         (options, "init = \"mine.lua\"", "`init` and `tables` belong together"),
         (options, "init = \"mine.lua\"\ntables = \"t\"", "mine.lua has no command `prepare`"),
+        (options, "init = \"t.sql\"\ntables = \"t\"", "`tables` belongs to an `init` in Lua"),
+        (options, "init = \"mine.lua\"\ntables = \"t\"\n[[workload.table]]\nname = \"t\"\nrows = 1", "need an `init` in SQL"),
+        (options, "init = \"t.sql\"\n[[workload.table]]\nname = \"u\"\nrows = 1", "`init` does not make it"),
     ] {
         let refused = check(text, keys);
         assert!(refused.code == Some(2) && refused.err.contains(said) && refused.err.contains("s.toml:"), "{said}: {refused:#?}");

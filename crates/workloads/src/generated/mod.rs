@@ -20,7 +20,7 @@ pub(crate) use rows::Rows;
 use rule::Rule;
 
 /// The parameter that lists the tables.
-pub(crate) const TABLE: Parameter = Parameter::new(
+pub const TABLE: Parameter = Parameter::new(
     "table",
     ParameterKind::Tables,
     "",

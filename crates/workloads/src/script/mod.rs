@@ -10,6 +10,7 @@ mod builtin;
 mod compile;
 mod data;
 mod expression;
+mod made;
 mod options;
 mod pieces;
 #[cfg(test)]
@@ -26,11 +27,13 @@ mod variables;
 pub use builtin::{BUILTIN, BUILTINS, Builtin};
 pub use compile::Scripts;
 pub use data::{AccountsPart, ScriptData, TABLES};
+pub use made::MadeTables;
 pub use options::Options;
 pub use program::Fault;
 pub use protocol::Protocol;
-pub(crate) use registration::FINISH;
-pub use registration::{KIND, OPTIONS};
+pub use registration::{FINISH, KIND, OPTIONS};
 pub(crate) use sql::{Control, control as control_of, verb as verb_of};
 pub use terminal::{ScriptTerminal, say_debug_by};
 pub use value::Value;
+
+pub use crate::generated::TABLE;

@@ -13,13 +13,14 @@ use perbuck_load::workload::Dataset;
 use super::builtin::{BUILTIN, Builtin};
 use super::compile::Scripts;
 use super::data::ScriptData;
+use super::made::tables;
 use super::program::{Program, Step};
 use super::protocol::{PROTOCOLS, Protocol};
 use super::registration::{KIND, may_write};
 use super::sql::Control;
 use super::variables::{Names, Slot, is_name};
 use crate::benchmark::{Benchmark, DataSize, speaks_sql};
-use crate::generated::{self, Generated};
+use crate::generated::Generated;
 use crate::params::{NamedFile, Reader, other_data, put};
 
 /// Names that every terminal gives a value, unless a variable of that name is defined.
@@ -44,8 +45,8 @@ pub(super) struct Script {
 /// Statements of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Executed {
-    name: String,
-    hash: String,
+    pub(super) name: String,
+    pub(super) hash: String,
     pub(super) statements: Vec<String>,
 }
 
@@ -78,6 +79,24 @@ pub struct Options {
 }
 
 impl Options {
+    /// No script, and these tables.
+    pub(super) fn without_scripts(init: Option<Init>, generated: Generated, finish: Option<Executed>) -> Self {
+        Self {
+            scripts: Arc::default(),
+            names: Arc::default(),
+            init,
+            generated,
+            finish,
+            scale: 0,
+            fillfactor: 100,
+            unlogged: false,
+            variables: BTreeMap::new(),
+            protocol: Protocol::default(),
+            reconnect: false,
+            builtin: false,
+        }
+    }
+
     /// The commands of each script, as pgbench shows them. In this order they are the steps whose times a trial takes.
     pub fn commands(&self) -> Vec<Vec<String>> {
         self.scripts.iter().map(|script| script.program.commands.clone()).collect()
@@ -112,27 +131,6 @@ impl Options {
             put(&mut all, "unlogged", &self.unlogged);
         }
         all
-    }
-}
-
-impl Options {
-    /// No script, and the tables that `init` makes: for a workload of another kind that has this parameter.
-    pub(crate) fn of_init(reader: &mut Reader<'_>) -> Self {
-        let (init, generated, finish) = tables(reader);
-        Self {
-            scripts: Arc::default(),
-            names: Arc::default(),
-            init,
-            generated,
-            finish,
-            scale: 0,
-            fillfactor: 100,
-            unlogged: false,
-            variables: BTreeMap::new(),
-            protocol: Protocol::default(),
-            reconnect: false,
-            builtin: false,
-        }
     }
 }
 
@@ -295,7 +293,7 @@ fn script(reader: &mut Reader<'_>, file: NamedFile, names: &mut Names, protocol:
     }
 }
 
-fn hash(text: &str) -> String {
+pub(super) fn hash(text: &str) -> String {
     plan::fingerprint(text).chars().take(16).collect()
 }
 
@@ -325,64 +323,4 @@ fn quoted_variables(
             }
         }
     }
-}
-
-/// The tables that `init` makes, those of them whose rows are drawn, and what comes after these rows.
-fn tables(reader: &mut Reader<'_>) -> (Option<Init>, Generated, Option<Executed>) {
-    let init = init(reader);
-    // Of a file that is not there, or cannot be read, more is not told.
-    let unreadable = init.is_none() && reader.has("init");
-    let made = init.as_ref().map(|init| &*init.tables);
-    let generated = if unreadable {
-        reader.list(generated::TABLE.name);
-        Generated::default()
-    } else {
-        generated::read(reader, made)
-    };
-    let finish = executed(reader, "finish");
-    if finish.is_some() && !reader.has("table.") {
-        let help = "put its statements at the end of `init`, or fill tables by `[[workload.table]]`";
-        reader.problem("finish", "`finish` comes after rows of `[[workload.table]]`, and there are none", help);
-    }
-    (init, generated, finish)
-}
-
-/// The statements of the file that a parameter names.
-fn executed(reader: &mut Reader<'_>, key: &'static str) -> Option<Executed> {
-    let mut files = reader.files(key);
-    if files.len() > 1 {
-        reader.problem(key, format!("`{key}` is one file"), "put the statements of all into one");
-    }
-    let NamedFile { name, text, .. } = files.pop()?;
-    let text = text?;
-    let mut names = Names::default();
-    let program = match Program::read(&text, &mut names, false) {
-        Ok(program) => program,
-        Err(faults) => {
-            for fault in faults {
-                reader.problem(key, format!("{name}:{}: {}", fault.line, fault.message), fault.help);
-            }
-            return None;
-        }
-    };
-    if let Some(step) = program.steps.iter().find(|step| !matches!(step.step, Step::Sql(..))) {
-        reader.problem(
-            key,
-            format!("{name}:{}: a meta command in `{key}`", step.line),
-            "write its statements without meta commands",
-        );
-    }
-    let statements = program.statements().map(|sql| sql.written(&names)).collect();
-    Some(Executed { hash: hash(&text), name, statements })
-}
-
-/// The statements of `init`, and the tables that they make.
-fn init(reader: &mut Reader<'_>) -> Option<Init> {
-    let file = executed(reader, "init")?;
-    let tables: Vec<String> = file.statements.iter().filter_map(|sql| super::data::made_table(sql)).collect();
-    if tables.is_empty() {
-        let help = "let it make the tables, so that perbuck knows what it may drop: CREATE TABLE name (…)";
-        reader.problem("init", format!("{} makes no table", file.name), help);
-    }
-    Some(Init { file, tables })
 }

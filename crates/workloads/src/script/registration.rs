@@ -8,7 +8,7 @@ use crate::benchmark::Benchmark;
 use crate::generated::TABLE;
 
 /// What comes after the rows of tables.
-pub(crate) const FINISH: Parameter = Parameter::new(
+pub const FINISH: Parameter = Parameter::new(
     "finish",
     ParameterKind::Files,
     "",

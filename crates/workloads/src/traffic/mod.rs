@@ -34,4 +34,4 @@ pub use recording::Recording;
 pub use registration::KIND;
 pub use summary::{Noted, OfDatabase, Summary};
 pub use terminal::TrafficTerminal;
-pub use workload::{Traffic, TrafficData};
+pub use workload::Traffic;

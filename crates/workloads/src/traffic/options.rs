@@ -13,10 +13,10 @@ use super::deal::Choice;
 use super::recording::Recording;
 use super::registration::KIND;
 use super::summary::{OfDatabase, Summary};
-use super::workload::{Traffic, TrafficData};
+use super::workload::Traffic;
 use crate::benchmark::{Benchmark, DataSize, speaks_sql};
 use crate::params::{Reader, other_data, put};
-use crate::script::{self, ScriptData};
+use crate::script::MadeTables;
 
 /// Recordings that this process has read, by their fingerprints: a study names them, and holds none.
 static KEPT: Mutex<BTreeMap<String, Arc<Recording>>> = Mutex::new(BTreeMap::new());
@@ -38,7 +38,7 @@ pub struct Options {
     speed: Option<f64>,
     reads_only: bool,
     /// What makes the tables.
-    tables: script::Options,
+    tables: MadeTables,
 }
 
 impl Options {
@@ -112,11 +112,11 @@ impl Benchmark for Options {
                 String::new()
             }
         };
-        Self { log, summary, database, speed, reads_only, tables: script::Options::of_init(reader) }
+        Self { log, summary, database, speed, reads_only, tables: MadeTables::read(reader) }
     }
 
     fn dataset(&self, dialect: &'static dyn Dialect, seed: Seed) -> Arc<dyn Dataset> {
-        Arc::new(TrafficData { made: ScriptData::new(self.tables.clone(), dialect, seed), grows: self.writes() })
+        self.tables.dataset(dialect, seed, self.writes())
     }
 
     fn workload(&self, _dialect: &'static dyn Dialect, _seed: Seed) -> Traffic {
@@ -125,7 +125,7 @@ impl Benchmark for Options {
     }
 
     fn parameters(&self) -> BTreeMap<String, String> {
-        let mut all = self.tables.data_parameters();
+        let mut all = self.tables.parameters();
         put(&mut all, "log", &format!("{} {}", self.log, self.summary.fingerprint));
         put(&mut all, "format", &self.summary.format);
         put(&mut all, "speed", &self.speed.map_or_else(|| "max".to_owned(), |speed| speed.to_string()));
@@ -139,7 +139,7 @@ impl Benchmark for Options {
     }
 
     fn conflict(&self, other: &dyn Benchmark) -> Option<String> {
-        other_data(&self.tables.data_parameters(), &other.options::<Self>()?.tables.data_parameters())
+        other_data(&self.tables.parameters(), &other.options::<Self>()?.tables.parameters())
     }
 
     fn refusal(&self, dialect: &dyn Dialect) -> Option<(String, String)> {
@@ -147,7 +147,7 @@ impl Benchmark for Options {
     }
 
     fn size(&self) -> DataSize {
-        DataSize { grows: self.writes(), ..self.tables.size() }
+        self.tables.size(self.writes())
     }
 
     fn told(&self) -> Vec<String> {

@@ -1,16 +1,14 @@
 //! Recorded traffic for one database.
 
-use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use perbuck_load::driver::Access;
 use perbuck_load::statement::Catalogue;
-use perbuck_load::workload::{Check, Dataset, Part, TableSpec, TerminalId, Workload};
+use perbuck_load::workload::{TerminalId, Workload};
 
 use super::deal::{Choice, Dealt, deal, last_due_ns};
 use super::recording::{KINDS, Recording};
 use super::terminal::TrafficTerminal;
-use crate::script::ScriptData;
 
 /// What a transaction counts: statements whose row count is known, and those of them with another one.
 static FACTS: [&[&str]; KINDS.len()] = [&["compared", "diverged"]; KINDS.len()];
@@ -77,39 +75,5 @@ impl Workload for Traffic {
         let mine = self.dealt(id.of).get(id.index as usize).cloned().unwrap_or_default();
         let timed = self.choice.speed.is_some();
         TrafficTerminal::new(self.recording.clone(), mine, (timed, self.access), Arc::clone(&self.log))
-    }
-}
-
-/// The tables that `init` makes; without it those that are there.
-#[derive(Debug, Clone)]
-pub struct TrafficData {
-    pub(super) made: ScriptData,
-    /// Whether a run changes how many rows there are.
-    pub(super) grows: bool,
-}
-
-impl Dataset for TrafficData {
-    fn tables(&self) -> Vec<TableSpec> {
-        self.made.tables()
-    }
-
-    fn parts(&self) -> u32 {
-        self.made.parts()
-    }
-
-    fn part(&self, index: u32) -> Box<dyn Part> {
-        self.made.part(index)
-    }
-
-    fn checks(&self) -> Vec<Check> {
-        Vec::new()
-    }
-
-    fn parameters(&self) -> BTreeMap<String, String> {
-        self.made.parameters()
-    }
-
-    fn grows(&self) -> bool {
-        self.grows
     }
 }
