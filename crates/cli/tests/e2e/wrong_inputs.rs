@@ -119,6 +119,26 @@ fn all_problems_of_a_study_come_at_once() {
 }
 
 #[test]
+fn what_the_database_of_a_contender_refuses_is_told_without_a_server() {
+    let desk = Desk::new();
+    desk.write("pipe.sql", "\\startpipeline\nSELECT 1;\n\\endpipeline\n");
+    let contenders = "[[contender]]\nname = \"pg\"\ntarget = \"postgres://u@127.0.0.1:1/d\"\n[[contender]]\nname = \"own\"\nserver = { kind = \"mariadb\" }\n\
+                      [[contender]]\nname = \"kv\"\ntarget = \"tikv://127.0.0.1:1\"\n";
+    let study = format!(
+        "schema = 1\nname = \"s\"\n{contenders}[[workload]]\nname = \"w\"\nkind = \"script\"\nfile = \"pipe.sql\"\n[sweep]\nconnections = [1]\n\
+         duration = \"1s\"\ntrials = 1\n"
+    );
+    desk.write("study.toml", &study);
+    for command in ["check", "run"] {
+        let ended = desk.perbuck(&[command, "study.toml"]);
+        let no_pipeline =
+            "study.toml:12: workload `w`, contender `own`: MySQL takes no statement before the answer to the one before";
+        fails(&ended, 2, &["2 problems found", no_pipeline, "pipe.sql:1", "contender `kv`: TiKV has no SQL"]);
+    }
+    assert!(!desk.path("results").exists());
+}
+
+#[test]
 fn paths_that_are_not_what_they_should_be_are_named() {
     let desk = Desk::new();
     desk.write("study.toml", SQLITE_STUDY);

@@ -71,11 +71,20 @@ fn ten_clean_runs_have_no_limit() {
     let rates: Vec<String> = (1..=10).map(|n| (20 * n).to_string()).collect();
     let sweep = LIGHT.replace("[100]", &format!("[{}]", rates.join(", "))).replace("5s", "3s");
     desk.write("s.toml", &study(&maria.url(), SELECTS, &sweep));
-    desk.perbuck(&["run", "s.toml"]);
-    let mut found = bounds(&compared(&desk));
-    let held_back = found.iter().filter(|all| all.iter().any(is_of_machine)).count();
-    found.iter_mut().for_each(|all| all.retain(|bound| !is_of_machine(bound)));
-    assert!(found.len() == 10 && found.iter().all(Vec::is_empty) && held_back <= 3, "{held_back} held back: {found:#?}");
+    // A limit that perbuck invents is in each set of runs; one that other programs of a shared machine made is not.
+    let is_clean = || {
+        desk.perbuck(&["run", "s.toml"]);
+        let mut found = bounds(&compared(&desk));
+        let held_back = found.iter().filter(|all| all.iter().any(is_of_machine)).count();
+        found.iter_mut().for_each(|all| all.retain(|bound| !is_of_machine(bound)));
+        println!("{held_back} held back: {found:#?}");
+        found.len() == 10 && found.iter().all(Vec::is_empty) && held_back <= 3
+    };
+    let once_more = || {
+        fs::remove_dir_all(desk.path("results")).unwrap();
+        is_clean()
+    };
+    assert!(is_clean() || once_more() || once_more(), "see above");
     desk.good(&[&["report", "results/s", "--format", "md"][..], &INSISTED].concat());
     assert!(desk.read("results/s/report.md").contains("nothing; the server used "), "the page says so");
 }

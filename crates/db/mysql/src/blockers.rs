@@ -28,12 +28,15 @@ WHERE IFNULL(p.STATE, '') NOT LIKE 'Waiting for%' AND p.ID <> CONNECTION_ID() \
     AND CONCAT(w.USER, '@', SUBSTRING_INDEX(w.HOST, ':', 1)) = USER()) \
 LIMIT 3";
 
-/// Where no list of locks is kept: what the session waits for, and the other sessions that have changed nothing for the longest time.
+/// Where no list of locks is kept: what the session waits for, and the other sessions that have changed nothing for the longest time; those of the
+/// same database come first.
 const PROCESSES: &str = "\
 SELECT CONCAT('the server says: ', MIN(w.STATE), '; one of these sessions may hold it: ', \
   (SELECT GROUP_CONCAT(o.words SEPARATOR ', ') FROM (SELECT CONCAT(ID, ' of ', USER, '@', HOST, ' (', LOWER(COMMAND), ' for ', TIME, ' s)') \
     AS words FROM information_schema.PROCESSLIST WHERE IFNULL(STATE, '') NOT LIKE 'Waiting for%' AND ID <> CONNECTION_ID() \
-    AND COMMAND NOT IN ('Daemon', 'Binlog Dump') AND USER NOT IN ('system user', 'event_scheduler') ORDER BY TIME DESC LIMIT 5) o)) \
+    AND COMMAND NOT IN ('Daemon', 'Binlog Dump') AND USER NOT IN ('system user', 'event_scheduler') \
+    ORDER BY DB <=> (SELECT MIN(v.DB) FROM information_schema.PROCESSLIST v WHERE v.STATE LIKE 'Waiting for%' \
+      AND CONCAT(v.USER, '@', SUBSTRING_INDEX(v.HOST, ':', 1)) = USER()) DESC, TIME DESC LIMIT 5) o)) \
 FROM information_schema.PROCESSLIST w \
 WHERE w.STATE LIKE 'Waiting for%' AND CONCAT(w.USER, '@', SUBSTRING_INDEX(w.HOST, ':', 1)) = USER() \
 HAVING COUNT(*) > 0";

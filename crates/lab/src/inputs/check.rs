@@ -37,6 +37,15 @@ fn private_target(spec: &ServerSpec) -> Option<String> {
     kind.target(&parts, (Ipv4Addr::LOCALHOST.into(), &ports), spec.options.as_ref().map_or("", |options| options.value.as_str()))
 }
 
+/// The address of a contender's database, as far as the study tells; `None` for one that is only priced.
+pub(super) fn address(contender: &Contender) -> Option<String> {
+    match (&contender.target, &contender.server) {
+        (Some(target), _) => Some(target.value.clone()),
+        (None, Some(spec)) => private_target(spec),
+        (None, None) => deployed_target(contender),
+    }
+}
+
 pub(super) struct Check<'a> {
     /// What messages call the study.
     pub(super) file: &'a str,
@@ -188,11 +197,7 @@ impl Check<'_> {
             return;
         }
         self.rest(contender);
-        let written = match (&contender.target, &contender.server) {
-            (Some(target), _) => Some(target.value.clone()),
-            (None, Some(spec)) => private_target(spec),
-            (None, None) => deployed_target(contender),
-        };
+        let written = address(contender);
         if let (None, Some(choice)) = (&written, contender.transactions.first().filter(|_| !contender.is_driven())) {
             let message = format!("contender `{}`: without a target there are no `transactions`", contender.name);
             self.problem(choice.line, message, "add a target or a `server`, or remove them");

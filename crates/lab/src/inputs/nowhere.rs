@@ -1,25 +1,40 @@
-//! Workloads that run in no study, and scripts that fail without a database.
+//! Workloads that run on no database, or not on that of a contender, and scripts that fail without a database.
 
 use perbuck_core::problem::Problem;
-use perbuck_core::study::Study;
+use perbuck_core::study::{Study, base_of};
 use perbuck_workloads::Plan;
 
 use super::Inputs;
-use super::check::Check;
+use super::check::{Check, address};
 
-/// What running the scripts of a study without a database tells; see `Benchmark::rehearse`.
+/// What a study that is to run cannot have: a workload that the database of a contender refuses, and what running scripts without a
+/// database tells; see `Benchmark::rehearse`.
 pub(super) fn rehearsed(inputs: Inputs) -> Result<Inputs, Vec<Problem>> {
     if inputs.study.sweep.collected {
         return Ok(inputs);
     }
+    let databases: Vec<_> = inputs
+        .study
+        .contenders
+        .iter()
+        .filter(|contender| contender.control_of.is_none())
+        .filter_map(|contender| Some((contender, (inputs.registry).target(&address(contender)?).ok()?.dialect())))
+        .collect();
     let mut problems = Vec::new();
     for (spec, plan) in inputs.study.workloads.iter().zip(&inputs.plans) {
-        problems.extend(plan.rehearse().into_iter().map(|(message, help)| Problem {
-            file: inputs.name.clone(),
-            line: spec.line,
-            message: format!("workload `{}`: {message}", spec.name),
-            help,
-        }));
+        let mut add = |who: String, (message, help)| {
+            let problem = Problem { file: inputs.name.clone(), line: spec.line, message: format!("{who}: {message}"), help };
+            // Levels of a factor repeat contenders and workloads.
+            if !problems.contains(&problem) {
+                problems.push(problem);
+            }
+        };
+        let name = base_of(&spec.name);
+        plan.rehearse().into_iter().for_each(|found| add(format!("workload `{name}`"), found));
+        for (contender, dialect) in &databases {
+            let who = format!("workload `{name}`, contender `{}`", base_of(&contender.name));
+            plan.refusal(*dialect).into_iter().for_each(|found| add(who.clone(), found));
+        }
     }
     if problems.is_empty() { Ok(inputs) } else { Err(problems) }
 }
