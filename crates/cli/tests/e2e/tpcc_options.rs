@@ -105,7 +105,7 @@ fn what_a_database_does_not_have_is_refused_before_anything_is_loaded() {
         desk.write("s.toml", &study("sqlite:r.db", &format!("kind = \"tpcc\"\n{options}"), SHORT));
         let refused = desk.perbuck(&["prepare", "s.toml"]);
         assert_eq!(refused.code, Some(2), "{refused:#?}");
-        assert!(refused.err.contains("m, w: ") && refused.err.contains(named), "{}", refused.err);
+        assert!(refused.err.contains("workload `w`, contender `m`: ") && refused.err.contains(named), "{}", refused.err);
     }
     let rate = "connections = [4]\nrate = [10]\nwarmup = \"100ms\"\nduration = \"1s\"\ntrials = 1";
     desk.write("s.toml", &study("sqlite:r.db", "kind = \"tpcc\"\nwait = true", rate));
