@@ -117,7 +117,7 @@ pub enum Init {
     /// A script, by its command `prepare`, and the names of its tables.
     Script(Box<LuaScript>, Vec<String>),
     /// Statements, with rows that are drawn.
-    Sql(MadeTables),
+    Sql(Box<MadeTables>),
 }
 
 impl fmt::Debug for LuaScript {

@@ -143,7 +143,7 @@ fn of_statements(reader: &mut Reader<'_>) -> Init {
             reader.problem(key, format!("`{key}` belongs to an `init` in Lua"), help);
         }
     }
-    Init::Sql(MadeTables::read(reader))
+    Init::Sql(Box::new(MadeTables::read(reader)))
 }
 
 fn init(reader: &mut Reader<'_>, random: &Arc<sysbench::Options>) -> Option<Init> {

@@ -59,6 +59,17 @@ impl Postgres {
         self.ask("postgres", &self.admin_password, &self.database, sql)
     }
 
+    /// Until it is dropped the server vacuums nothing by itself, which would be work of others: it visits each database of the tests.
+    pub fn without_autovacuum(&self) -> WithoutAutovacuum<'_> {
+        self.autovacuum("off");
+        WithoutAutovacuum(self)
+    }
+
+    fn autovacuum(&self, word: &str) {
+        self.admin_sql(&format!("ALTER SYSTEM SET autovacuum = {word}"));
+        self.admin_sql("SELECT pg_reload_conf()");
+    }
+
     fn ask(&self, user: &str, password: &str, database: &str, sql: &str) -> String {
         let output = Command::new("psql")
             .args(["--no-psqlrc", "--quiet", "--tuples-only", "--no-align", "--field-separator=\t"])
@@ -86,4 +97,13 @@ fn text_of(what: &str, output: &Output) -> String {
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(output.status.success(), "{what}: {text}{}", String::from_utf8_lossy(&output.stderr));
     text
+}
+
+/// See [`Postgres::without_autovacuum`].
+pub struct WithoutAutovacuum<'a>(&'a Postgres);
+
+impl Drop for WithoutAutovacuum<'_> {
+    fn drop(&mut self) {
+        self.0.autovacuum("on");
+    }
 }

@@ -6,7 +6,7 @@ use std::fs;
 use std::process::{Child, Command, Stdio};
 
 use crate::common::maria::{Maria, study};
-use crate::common::planted::{CpuLimit, Hogs, Loss};
+use crate::common::planted::{CpuLimit, Hogs, Loss, busy_during};
 use crate::common::{Desk, wait_until};
 use perbuck_core::compare::{Bound, BoundBy, Comparison, WorkloadResult};
 
@@ -71,20 +71,16 @@ fn ten_clean_runs_have_no_limit() {
     let rates: Vec<String> = (1..=10).map(|n| (20 * n).to_string()).collect();
     let sweep = LIGHT.replace("[100]", &format!("[{}]", rates.join(", "))).replace("5s", "3s");
     desk.write("s.toml", &study(&maria.url(), SELECTS, &sweep));
-    // A limit that perbuck invents is in each set of runs; one that other programs of a shared machine made is not.
-    let is_clean = || {
-        desk.perbuck(&["run", "s.toml"]);
-        let mut found = bounds(&compared(&desk));
-        let held_back = found.iter().filter(|all| all.iter().any(is_of_machine)).count();
-        found.iter_mut().for_each(|all| all.retain(|bound| !is_of_machine(bound)));
-        println!("{held_back} held back: {found:#?}");
-        found.len() == 10 && found.iter().all(Vec::is_empty) && held_back <= 3
-    };
-    let once_more = || {
-        fs::remove_dir_all(desk.path("results")).unwrap();
-        is_clean()
-    };
-    assert!(is_clean() || once_more() || once_more(), "see above");
+    // These loads leave nine tenths of a small machine idle. Where other programs had more of it, the runs were not clean.
+    let clean = (0..3).any(|_| {
+        let _ = fs::remove_dir_all(desk.path("results"));
+        busy_during(|| drop(desk.perbuck(&["run", "s.toml"]))) < 0.3
+    });
+    println!("clean: {clean}");
+    let mut found = bounds(&compared(&desk));
+    let held_back = found.iter().filter(|all| all.iter().any(is_of_machine)).count();
+    found.iter_mut().for_each(|all| all.retain(|bound| !is_of_machine(bound)));
+    assert!(found.len() == 10 && found.iter().all(Vec::is_empty) && held_back <= 3, "{held_back} held back: {found:#?}");
     desk.good(&[&["report", "results/s", "--format", "md"][..], &INSISTED].concat());
     assert!(desk.read("results/s/report.md").contains("nothing; the server used "), "the page says so");
 }

@@ -127,16 +127,12 @@ fn postgresql_counted_what_the_record_says_of_the_window() {
         };
         ["pg_stat_bgwriter", "pg_stat_wal"].into_iter().flat_map(view).collect()
     };
-    // What the server vacuums by itself is work of others.
-    let vacuum = |word: &str| {
-        postgres.admin_sql(&format!("ALTER SYSTEM SET autovacuum = {word}"));
-        postgres.admin_sql("SELECT pg_reload_conf()");
+    let (before, after) = {
+        let _still = postgres.without_autovacuum();
+        let before = views();
+        run(&desk);
+        (before, views())
     };
-    vacuum("off");
-    let before = views();
-    run(&desk);
-    let after = views();
-    vacuum("on");
     let records = desk.records("results/s");
     let series: Vec<ServerSeries> = records.iter().map(|record| metered(&desk, record).1).collect();
     assert!(encloses(&before, &after, &series) >= 2);
