@@ -147,12 +147,12 @@ fn of_statements(reader: &mut Reader<'_>) -> Init {
 }
 
 fn init(reader: &mut Reader<'_>, random: &Arc<sysbench::Options>) -> Option<Init> {
-    if reader.text("init").ends_with(".sql") {
+    if reader.text("init").to_ascii_lowercase().ends_with(".sql") {
         return Some(of_statements(reader));
     }
-    if reader.has("table.") || reader.has("finish") {
-        let (key, help) =
-            ("table.", "write `init = \"tables.sql\"` with the CREATE TABLE statements; a script in Lua fills its tables itself");
+    let rows = ["table.", FINISH.name].into_iter().find(|key| reader.has(key));
+    if let Some(key) = rows {
+        let help = "write `init = \"tables.sql\"` with the CREATE TABLE statements; a script in Lua fills its tables itself";
         reader.problem(key, "rows of `[[workload.table]]` and `finish` need an `init` in SQL", help);
     }
     reader.list(TABLE.name);
@@ -166,7 +166,7 @@ fn init(reader: &mut Reader<'_>, random: &Arc<sysbench::Options>) -> Option<Init
     }
     let (has_init, has_tables) = (reader.has("init"), !tables.is_empty());
     if has_init != has_tables {
-        let help = "`init` makes the tables that `tables` names, so that perbuck knows what it may drop; without both perbuck uses the \
+        let help = "an `init` in Lua makes the tables that `tables` names, so that perbuck knows what it may drop; without both it uses the \
                     tables that are there";
         reader.problem(if has_init { "init" } else { "tables" }, "`init` and `tables` belong together", help);
     }

@@ -346,6 +346,8 @@ fn a_study_of_a_wrong_script_is_refused_before_anything_runs() {
         (options, "init = \"mine.lua\"\ntables = \"t\"", "mine.lua has no command `prepare`"),
         (options, "init = \"t.sql\"\ntables = \"t\"", "`tables` belongs to an `init` in Lua"),
         (options, "init = \"mine.lua\"\ntables = \"t\"\n[[workload.table]]\nname = \"t\"\nrows = 1", "need an `init` in SQL"),
+        (options, "init = \"mine.lua\"\ntables = \"t\"\nfinish = \"t.sql\"", "need an `init` in SQL"),
+        (options, "init = \"t.SQL\"", "there is no file `t.SQL` beside the study"),
         (options, "init = \"t.sql\"\n[[workload.table]]\nname = \"u\"\nrows = 1", "`init` does not make it"),
     ] {
         let refused = check(text, keys);
