@@ -85,6 +85,7 @@ pub mod listed;
 pub mod loader;
 pub mod meter;
 pub mod observer;
+pub mod order;
 mod pacer;
 pub mod preflight;
 pub mod query;

@@ -191,7 +191,7 @@ fn spawn_terminals<D: Driver, W: Workload>(
 ) -> TaskSet<Result<(), RunError>> {
     let mut tasks = TaskSet::default();
     for (position, (id, mut terminal, mut connection)) in (0..).zip(opened) {
-        terminal.ends_in(common.window.length_ns.saturating_sub(common.window.now_ns()));
+        terminal.window(&common.window);
         connection.time_statements(common.times.clone());
         let (streams, host) = (Streams::new(id.seed, u64::from(id.index)), Host::own(common.window.length_ns));
         let (index, beside) = (id.index, id.index >= id.of);

@@ -18,6 +18,7 @@ use crate::query::Query;
 use crate::share::Share;
 use crate::statement::Catalogue;
 use crate::values::Params;
+use crate::window::Window;
 
 /// Which terminal of a trial.
 #[derive(Debug, Clone, Copy)]
@@ -203,8 +204,8 @@ pub trait Terminal: 'static {
     /// Is given what the terminals of a trial wait for each other by, before any of them starts. Only in a trial of streams, and beside the load.
     fn join(&mut self, _latch: Latch) {}
 
-    /// Is told when the measured window ends, in nanoseconds from now, before its first transaction.
-    fn ends_in(&mut self, _left_ns: i64) {}
+    /// Is told when the measured window opens and how long it is, before its first transaction.
+    fn window(&mut self, _window: &Window) {}
 
     /// Waits until its transaction with this number may start; `false` where it has none. Only in a trial of streams, and beside the load.
     fn may_start(&mut self, _sequence: u64) -> impl Future<Output = bool> {

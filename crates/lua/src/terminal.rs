@@ -7,6 +7,7 @@ use perbuck_load::connection::Connection;
 use perbuck_load::driver::{Access, Effect, Session};
 use perbuck_load::error::{DriverError, ErrorClass, ErrorCode};
 use perbuck_load::statement::{Statement, StatementId, Verb};
+use perbuck_load::window::Window;
 use perbuck_load::workload::{Done, Operation, Terminal, TerminalId};
 
 use crate::draws::Draws;
@@ -359,7 +360,8 @@ impl Terminal for LuaTerminal {
         Ok(())
     }
 
-    fn ends_in(&mut self, left_ns: i64) {
+    fn window(&mut self, window: &Window) {
+        let left_ns = window.length_ns.saturating_sub(window.now_ns());
         self.until_ns = limit::now_ns().saturating_add(left_ns).saturating_add(AFTER_WINDOW_NS);
     }
 

@@ -53,7 +53,7 @@ fn take(line: &str, number: u64, spread: &mut Spread, (builder, file): (&mut Bui
         return Some(());
     }
     match one_line::read(&sql, None) {
-        Ok((sql, prepared)) => spread.statement(Kept { session, database, sql, prepared, rows: None, took_us: 0 }, number),
+        Ok((sql, prepared)) => spread.statement(Kept { session, database, sql, prepared, rows: None, took_us: None }, number),
         Err(why) => builder.note(why, At { file, line: number }),
     }
     Some(())

@@ -29,8 +29,10 @@ pub(super) struct Said<'a> {
     /// Of its session.
     pub(super) session: u64,
     pub(super) database: &'a str,
-    /// When it was sent, in microseconds of any clock.
-    pub(super) at_us: i64,
+    /// The time of the log there, in microseconds of any clock: when it was sent, or when it ended.
+    pub(super) logged_us: i64,
+    /// How long it took, where the log has it when it ended.
+    pub(super) took_us: Option<i64>,
     pub(super) sql: &'a str,
     /// The text that was prepared, with `?` for each parameter, where `sql` is that of an execution.
     pub(super) template: Option<&'a str>,
@@ -40,6 +42,16 @@ pub(super) struct Said<'a> {
     pub(super) values: Option<&'a [Option<String>]>,
     pub(super) rows: Option<u64>,
 }
+
+impl Said<'_> {
+    /// When it was sent, as the log says.
+    fn sent_us(&self) -> i64 {
+        self.logged_us - self.took_us.unwrap_or(0)
+    }
+}
+
+/// A log's clock that goes further back than this was set back.
+const SET_BACK_US: i64 = 1_000_000;
 
 /// A recording that is being made.
 #[derive(Debug)]
@@ -58,6 +70,8 @@ pub(super) struct Builder {
     done: Vec<Session>,
     noted: BTreeMap<String, Noted>,
     hasher: (DefaultHasher, DefaultHasher),
+    /// The time of the last line, which is another one for each.
+    clock_us: i64,
 }
 
 impl Builder {
@@ -78,6 +92,22 @@ impl Builder {
             done: Vec::new(),
             noted: BTreeMap::new(),
             hasher: (DefaultHasher::new(), second),
+            clock_us: i64::MIN,
+        }
+    }
+
+    /// The time of a line: lines of the same time, or of clocks that differ a little, are as many microseconds apart.
+    fn tick(&mut self, logged_us: i64) -> i64 {
+        let next = self.clock_us.saturating_add(1);
+        self.clock_us = if logged_us.saturating_add(SET_BACK_US) < next { logged_us } else { logged_us.max(next) };
+        self.clock_us
+    }
+
+    /// A session has said something else, so its last statement has been answered.
+    pub(super) fn answered(&mut self, session: u64, logged_us: i64) {
+        let at_us = self.tick(logged_us);
+        if let Some(open) = self.open.get_mut(&session) {
+            open.answered(at_us);
         }
     }
 
@@ -121,6 +151,7 @@ impl Builder {
     pub(super) fn statement(&mut self, said: &Said<'_>, at: At<'_>) {
         let sql = said.sql.trim().trim_end_matches(';').trim_end();
         self.hash(said, sql);
+        let began_us = self.tick(said.logged_us) - said.took_us.unwrap_or(0);
         // Of a statement that was prepared its text with values is not kept.
         let text = self.interner.number(said.template.unwrap_or(sql));
         let quotes = self.quotes;
@@ -135,6 +166,7 @@ impl Builder {
             self.end(said.session);
         }
         let open = self.open.entry(said.session).or_default();
+        open.answered(began_us);
         open.session.database = database;
         let sent = match class {
             Class::Sent(sent) => sent,
@@ -162,9 +194,16 @@ impl Builder {
         let planned = self.open.get_mut(&said.session).and_then(|open| open.planned.take()).filter(|plan| plan.sql == sql);
         let counted = said.rows.or(planned.map(|plan| plan.rows)).filter(|_| !is_of_catalogue(sql));
         let rows = counted.map_or(NONE, |rows| u32::try_from(rows).unwrap_or(NONE));
+        let took_us = match said.took_us {
+            Some(took_us) => u32::try_from(took_us).unwrap_or(NONE - 1),
+            // The end of a transaction waits for no other one.
+            None if sent.ends() => 0,
+            None => NONE,
+        };
+        let step = Step { act, verb: sent.verb, rows, began_us, took_us, acts: sent.acts(), at_end: said.took_us.is_some() };
         let ended = self.open.get_mut(&said.session).and_then(|open| {
             open.last = Some(text);
-            open.add(said.at_us, Step { act, verb: sent.verb, rows }, sent)
+            open.add(step, sent)
         });
         if ended == Some(Ended::Failed) {
             self.leave_out("transactions that failed in the log", at);
@@ -208,7 +247,7 @@ impl Builder {
 
     fn hash(&mut self, said: &Said<'_>, sql: &str) {
         for hasher in [&mut self.hasher.0, &mut self.hasher.1] {
-            (said.session, said.database, said.at_us, sql, said.values, said.rows).hash(hasher);
+            (said.session, said.database, said.sent_us(), sql, said.values, said.rows).hash(hasher);
         }
     }
 
@@ -282,6 +321,7 @@ impl Builder {
         for session in &mut self.done {
             session.ended_us -= start;
             session.transactions.iter_mut().for_each(|t| t.due_us -= start);
+            session.steps.iter_mut().for_each(|s| s.began_us -= start);
         }
         self.done.sort_by_key(|s| s.transactions.first().map(|t| t.due_us));
         let Self { interner, prepared, counts, values, done, names, noted, hasher, .. } = self;

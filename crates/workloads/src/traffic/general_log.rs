@@ -165,7 +165,7 @@ fn take(text: &str, line: u64, spread: &mut Spread, clients: &mut HashMap<u64, C
             let templates = client.prepared.iter().rev().filter(|_| name == "Execute");
             let prepared = templates.filter_map(|t| Some((t.sql.clone(), values_of(t, argument)?))).next();
             let database = client.database.clone();
-            spread.statement(Kept { session, database, sql: argument.to_owned(), prepared, rows: None, took_us: 0 }, line);
+            spread.statement(Kept { session, database, sql: argument.to_owned(), prepared, rows: None, took_us: None }, line);
         }
         _ => {}
     }

@@ -9,6 +9,7 @@ mod deal;
 mod executed;
 mod format;
 mod general_log;
+mod in_order;
 mod lex;
 mod lines;
 mod one_line;

@@ -62,6 +62,14 @@ pub(super) struct Step {
     pub(super) verb: Verb,
     /// Rows that it returned or changed; [`NONE`] where the log does not say.
     pub(super) rows: u32,
+    /// When it was sent, in microseconds as `due_us`.
+    pub(super) began_us: i64,
+    /// How long it took then, in microseconds; [`NONE`] while that is not known.
+    pub(super) took_us: u32,
+    /// Whether others may see an effect of it: it changes or locks rows, or ends a transaction.
+    pub(super) acts: bool,
+    /// Whether the log has it where it ended, which is then what is known of its order.
+    pub(super) at_end: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -73,6 +81,18 @@ pub(super) enum Act {
     Text(u32),
     /// A prepared statement by its number, and where its values are.
     Prepared(u32, u32),
+}
+
+impl Step {
+    /// When it had been answered.
+    pub(super) fn ended_us(&self) -> i64 {
+        self.began_us.saturating_add(if self.took_us == NONE { 0 } else { i64::from(self.took_us) })
+    }
+
+    /// Its position among the statements of all sessions, as a time.
+    pub(super) fn order_us(&self) -> i64 {
+        if self.at_end { self.ended_us() } else { self.began_us }
+    }
 }
 
 impl Session {

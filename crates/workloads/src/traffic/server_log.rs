@@ -98,11 +98,12 @@ fn take(entry: &Entry<'_>, builder: &mut Builder, at: At<'_>) -> Option<()> {
     }
     // Processes of the server have no session.
     let Some(session) = session(&entry.session) else { return Some(()) };
+    builder.answered(session, logged_us);
     if matches!(&*entry.severity, "ERROR" | "FATAL" | "PANIC") {
         builder.failed(session, Some(&*entry.query).filter(|query| !query.is_empty()), &entry.state, at);
         return Some(());
     }
-    let (duration_us, message) = duration(&entry.message);
+    let (took_us, message) = duration(&entry.message);
     if message.starts_with("plan:") {
         match Logged::of(message) {
             Some(logged) => builder.planned(session, logged),
@@ -132,8 +133,8 @@ fn take(entry: &Entry<'_>, builder: &mut Builder, at: At<'_>) -> Option<()> {
         }
         _ => return Some(()),
     };
-    let at_us = logged_us - duration_us;
-    builder.statement(&Said { session, database: &entry.database, at_us, sql, template: None, values, rows: None }, at);
+    let said = Said { session, database: &entry.database, logged_us, took_us, sql, template: None, values, rows: None };
+    builder.statement(&said, at);
     Some(())
 }
 
@@ -145,10 +146,10 @@ fn session(id: &str) -> Option<u64> {
 }
 
 /// How long a statement took that is logged at its end, and the rest of the message.
-fn duration(message: &str) -> (i64, &str) {
-    let Some(rest) = message.strip_prefix("duration: ") else { return (0, message) };
+fn duration(message: &str) -> (Option<i64>, &str) {
+    let Some(rest) = message.strip_prefix("duration: ") else { return (None, message) };
     let (number, rest) = rest.split_once(" ms").unwrap_or((rest, ""));
-    (number.parse::<f64>().map_or(0, |ms| (ms * 1e3) as i64), rest.trim_start())
+    (Some(number.parse::<f64>().map_or(0, |ms| (ms * 1e3) as i64)), rest.trim_start())
 }
 
 /// The values of `Parameters: $1 = '5', $2 = NULL`.
@@ -201,7 +202,7 @@ mod tests {
         );
         assert_eq!(parameters("Parameters: $1 = ''"), [some("")]);
         assert_eq!(parameters(""), []);
-        assert_eq!(duration("duration: 1.250 ms  statement: SELECT 1"), (1250, "statement: SELECT 1"));
+        assert_eq!(duration("duration: 1.250 ms  statement: SELECT 1"), (Some(1250), "statement: SELECT 1"));
         assert_eq!(session("6a01b2c3.1f4"), Some(0x6a01_b2c3_0000_01f4));
     }
 }

@@ -40,8 +40,16 @@ pub(super) enum Ended {
 }
 
 impl Open {
+    /// The last statement has been answered by then, if the log does not say when.
+    pub(super) fn answered(&mut self, at_us: i64) {
+        if let Some(last) = self.session.steps.last_mut().filter(|last| last.took_us == NONE) {
+            last.took_us = u32::try_from((at_us - last.began_us).max(0)).unwrap_or(NONE - 1);
+        }
+    }
+
     /// Adds a statement; says how a transaction that it ended did.
-    pub(super) fn add(&mut self, at_us: i64, step: Step, sent: Sent) -> Option<Ended> {
+    pub(super) fn add(&mut self, step: Step, sent: Sent) -> Option<Ended> {
+        let at_us = step.began_us;
         let due_us = self.session.transactions.last().map_or(at_us, |last| at_us.max(last.due_us));
         self.session.ended_us = self.session.ended_us.max(at_us);
         // BEGIN within a transaction ends that one, or does nothing.
@@ -91,7 +99,16 @@ impl Open {
     /// The log ends within a transaction, or its session does: the server rolled it back.
     pub(super) fn close_unended(&mut self) {
         if self.transaction.is_some() {
-            self.session.steps.push(Step { act: Act::Rollback, verb: Verb::Other, rows: NONE });
+            let began_us = self.session.steps.last().map_or(self.session.ended_us, Step::ended_us);
+            self.session.steps.push(Step {
+                act: Act::Rollback,
+                verb: Verb::Other,
+                rows: NONE,
+                began_us,
+                took_us: 0,
+                acts: true,
+                at_end: false,
+            });
             self.close(true);
         }
     }

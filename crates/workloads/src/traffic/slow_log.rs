@@ -163,7 +163,10 @@ fn take(entry: Entry, spread: &mut Spread, database: &mut String, (builder, file
         None => Ok((sql.to_owned(), None)),
     };
     match read {
-        Ok((sql, prepared)) => spread.statement(Kept { session, database: database.clone(), sql, prepared, rows, took_us }, line),
+        Ok((sql, prepared)) => {
+            let kept = Kept { session, database: database.clone(), sql, prepared, rows, took_us: Some(took_us) };
+            spread.statement(kept, line);
+        }
         Err(why) => builder.note(why, at),
     }
 }

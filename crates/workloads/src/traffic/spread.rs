@@ -20,7 +20,7 @@ pub(super) struct Kept {
     pub(super) prepared: Option<(String, Vec<Option<String>>)>,
     pub(super) rows: Option<u64>,
     /// How long it took, where the log is written at the end of a statement.
-    pub(super) took_us: i64,
+    pub(super) took_us: Option<i64>,
 }
 
 /// The events of the time at hand.
@@ -71,7 +71,8 @@ impl Spread {
                     let said = Said {
                         session: *session,
                         database,
-                        at_us: self.time_us + offset_us - took_us,
+                        logged_us: self.time_us + offset_us,
+                        took_us: *took_us,
                         sql,
                         template: prepared.as_ref().map(|(template, _)| template.as_str()),
                         values: prepared.as_ref().map(|(_, values)| values.as_slice()),

@@ -28,7 +28,26 @@ pub(super) struct Sent {
     /// What it makes of autocommit, if anything.
     pub(super) autocommit: Option<bool>,
     pub(super) savepoint: bool,
+    /// Whether it locks the rows that it reads.
+    pub(super) locks: bool,
 }
+
+impl Sent {
+    /// Whether it ends a transaction.
+    pub(super) fn ends(&self) -> bool {
+        matches!(self.control, Control::Commit | Control::Rollback | Control::Ends)
+    }
+
+    /// Whether others may see an effect of it.
+    pub(super) fn acts(&self) -> bool {
+        self.writes || self.locks || self.ends()
+    }
+}
+
+/// How the end of a query says that it locks rows.
+const LOCKS: [&str; 5] = ["for update", "for no key update", "for share", "for key share", "lock in share mode"];
+/// Bytes in which these words stand, with what may follow them.
+const TAIL: usize = 48;
 
 /// How names of tables begin in which servers tell of themselves.
 const CATALOGUES: [[&str; 2]; 3] =
@@ -70,7 +89,14 @@ pub(super) fn classify(sql: &str, quotes: Quotes) -> Class {
         _ => None,
     };
     let savepoint = first == "savepoint";
-    Class::Sent(Sent { verb, control, writes: !(verb == Verb::Select || sets || reads || framed), sets, autocommit, savepoint })
+    let writes = !(verb == Verb::Select || sets || reads || framed);
+    Class::Sent(Sent { verb, control, writes, sets, autocommit, savepoint, locks: verb == Verb::Select && locks(sql) })
+}
+
+fn locks(sql: &str) -> bool {
+    let tail = &sql.as_bytes()[sql.len().saturating_sub(TAIL)..];
+    let has = |words: &&str| tail.windows(words.len()).any(|part| part.eq_ignore_ascii_case(words.as_bytes()));
+    LOCKS.iter().any(has)
 }
 
 /// Whether a statement reads what the server tells of itself, whose rows change by themselves.

@@ -6,9 +6,11 @@ use perbuck_load::connection::Connection;
 use perbuck_load::driver::{Access, Effect, Session};
 use perbuck_load::error::{DriverError, ErrorClass, ErrorCode};
 use perbuck_load::statement::StatementId;
+use perbuck_load::window::Window;
 use perbuck_load::workload::{Done, Operation, Terminal};
 
 use super::deal::Due;
+use super::in_order::InOrder;
 use super::lex::{Quotes, template};
 use super::recording::{Act, NONE, Recording, Step};
 use crate::Result;
@@ -18,6 +20,8 @@ use crate::Result;
 pub struct TrafficTerminal {
     recording: Option<Arc<Recording>>,
     mine: Arc<[Due]>,
+    /// Where sessions keep their order among each other.
+    order: Option<InOrder>,
     timed: bool,
     access: Access,
     log: Arc<str>,
@@ -27,12 +31,33 @@ impl TrafficTerminal {
     pub(super) fn new(
         recording: Option<Arc<Recording>>,
         mine: Arc<[Due]>,
+        order: Option<InOrder>,
         (timed, access): (bool, Access),
         log: Arc<str>,
     ) -> Self {
-        Self { recording, mine, timed, access, log }
+        let terminal = Self { recording, mine, order, timed, access, log };
+        terminal.next_is(0);
+        terminal
+    }
+
+    /// The statements of the transaction with this number.
+    #[inline]
+    fn steps(&self, sequence: u64) -> &[Step] {
+        let Some((recording, due)) = self.recording.as_ref().zip(self.mine.get(sequence as usize)) else { return &[] };
+        recording.sessions.get(due.session as usize).map_or(&[], |session| session.steps_of(due.position as usize))
+    }
+
+    /// Tells other terminals that the transaction with this number comes next.
+    #[inline]
+    fn next_is(&self, sequence: u64) {
+        if let Some(order) = &self.order {
+            order.before(self.steps(sequence).first());
+        }
     }
 }
+
+/// What the statements of a transaction have counted: those that were compared, and those with another number of rows.
+type Compared = [u16; 2];
 
 impl Terminal for TrafficTerminal {
     async fn start<S: Session>(&mut self, _connection: &mut Connection<S>) -> Result<()> {
@@ -42,6 +67,12 @@ impl Terminal for TrafficTerminal {
         let message =
             format!("{} was not read: a study that was kept has its summary alone; run the study beside the log", self.log);
         Err(DriverError::client(ErrorClass::Fatal, "recording", message))
+    }
+
+    fn window(&mut self, window: &Window) {
+        if let Some(order) = &mut self.order {
+            order.window(window);
+        }
     }
 
     async fn may_start(&mut self, sequence: u64) -> bool {
@@ -69,17 +100,44 @@ impl Terminal for TrafficTerminal {
             return nothing;
         };
         let Some(session) = recording.sessions.get(due.session as usize) else { return nothing };
-        let (mut compared, mut diverged) = (0_u16, 0_u16);
-        for step in session.steps_of(due.position as usize) {
-            let rows = send(recording, connection, step, self.access).await.map_err(of_the_target)?;
-            if let Some(rows) = rows.filter(|_| step.rows != NONE) {
-                compared = compared.saturating_add(1);
-                diverged = diverged.saturating_add(u16::from(rows != u64::from(step.rows)));
-            }
-        }
         let rolled_back = session.transactions.get(due.position as usize).is_some_and(|t| t.rolled_back);
-        Ok(Done { kind, rolled_back, facts: [compared, diverged, 0, 0] })
+        let after = self.mine.get(operation.sequence as usize + 1);
+        let after = after.and_then(|due| recording.sessions.get(due.session as usize)?.steps_of(due.position as usize).first());
+        let steps = session.steps_of(due.position as usize);
+        let sent = send_all(recording, connection, (steps, after), self.order.as_mut(), self.access).await;
+        // Of a transaction that failed no other one waits for the rest.
+        self.next_is(operation.sequence + 1);
+        let [held_ms, overtook] = self.order.as_mut().map(InOrder::count).unwrap_or_default();
+        let [compared, diverged] = sent.map_err(of_the_target)?;
+        Ok(Done { kind, rolled_back, facts: [compared, diverged, held_ms, overtook] })
     }
+}
+
+/// Sends the statements of a transaction, each in its order; `after` is the first one of the next.
+#[inline]
+async fn send_all<S: Session>(
+    recording: &Recording,
+    connection: &mut Connection<S>,
+    (steps, after): (&[Step], Option<&Step>),
+    mut order: Option<&mut InOrder>,
+    access: Access,
+) -> Result<Compared> {
+    let (mut compared, mut diverged) = (0_u16, 0_u16);
+    for (position, step) in steps.iter().enumerate() {
+        let next = steps.get(position + 1).or(after);
+        if let Some(order) = &mut order {
+            order.wait(step, next).await;
+        }
+        let rows = send(recording, connection, step, access).await?;
+        if let Some(order) = order.as_ref().filter(|_| step.acts) {
+            order.before(next);
+        }
+        if let Some(rows) = rows.filter(|_| step.rows != NONE) {
+            compared = compared.saturating_add(1);
+            diverged = diverged.saturating_add(u16::from(rows != u64::from(step.rows)));
+        }
+    }
+    Ok([compared, diverged])
 }
 
 /// Sends a statement; how many rows it returned or changed.

@@ -154,7 +154,7 @@ fn sessions_are_dealt_to_terminals_that_are_free() {
     let recording = log(&text).unwrap();
     let dealt = |choice, terminals| -> Vec<Vec<(u32, u64)>> {
         let due = |due: &Due| (due.session, due.due_ns / 1_000_000);
-        deal(&recording, choice, terminals).iter().map(|list| list.iter().map(due).collect()).collect()
+        deal(&recording, choice, terminals).lists.iter().map(|list| list.iter().map(due).collect()).collect()
     };
     let choice = Choice { database: 0, reads_only: false, speed: Some(1.0) };
     assert_eq!(recording.summary.databases["shop"].at_once, 2);
@@ -162,6 +162,40 @@ fn sessions_are_dealt_to_terminals_that_are_free() {
     assert_eq!(dealt(Choice { speed: Some(2.0), ..choice }, 1), [vec![(0, 0), (1, 250), (0, 500), (2, 1000), (1, 1500)]]);
     assert_eq!(dealt(Choice { speed: None, ..choice }, 1)[0].len(), 5);
     assert_eq!(dealt(choice, 4)[3], []);
+}
+
+/// Of each statement: when it was sent and had been answered, in milliseconds, and whether others wait for its answer.
+fn times(recording: &Recording) -> Vec<(i64, i64, bool)> {
+    let steps = recording.sessions.iter().flat_map(|session| &session.steps);
+    let ms = |us: i64| (us + 500).div_euclid(1000);
+    steps.map(|step| (ms(step.began_us), ms(step.ended_us()), step.acts)).collect()
+}
+
+#[test]
+fn statements_end_where_their_session_says_something_else() {
+    let text = [
+        row(1.0, "1.a", "LOG", "statement: BEGIN", "", ""),
+        row(1.1, "1.a", "LOG", "statement: SELECT a FROM t WHERE id = 1 FOR UPDATE", "", ""),
+        row(1.2, "1.a", "LOG", "duration: 90.0 ms", "", ""),
+        row(1.3, "1.a", "LOG", "statement: COMMIT", "", ""),
+        row(2.5, "1.b", "LOG", "duration: 500.000 ms  statement: DELETE FROM t WHERE id = 9", "", ""),
+        row(2.5, "1.b", "LOG", "statement: SELECT 1", "", ""),
+        row(3.0, "1.b", "LOG", "disconnection: session time: 0:00:02", "", ""),
+    ];
+    let recording = log(&text.concat()).unwrap();
+    let expected = [(0, 100, false), (100, 200, true), (300, 300, true), (1000, 1500, true), (1500, 2000, false)];
+    assert_eq!(times(&recording), expected);
+    // Of the same time in the log, those of the first line come first.
+    let steps = &recording.sessions[1].steps;
+    assert!(steps[0].order_us() == steps[0].ended_us() && steps[0].order_us() < steps[1].order_us(), "{steps:?}");
+}
+
+#[test]
+fn a_clock_that_is_set_back_does_not_stop() {
+    let select = |second: f64| row(second, "1.a", "LOG", "statement: SELECT 1", "", "");
+    let recording = log(&[select(30.0), select(29.9995), select(10.0), select(11.0)].concat()).unwrap();
+    let began: Vec<i64> = recording.sessions[0].steps.iter().map(|step| step.began_us / 1000).collect();
+    assert_eq!(began, [0, 0, -20_000, -19_000]);
 }
 
 #[test]
@@ -254,8 +288,8 @@ fn a_warm_terminal_allocates_nothing_and_compares_rows() {
     let recording = Arc::new(log(&text).unwrap());
     // The text of BEGIN, of the prepared statement, of each UPDATE, and of COMMIT.
     assert_eq!((recording.sessions[0].transactions.len(), recording.prepared.len()), (400, 1));
-    let traffic = Traffic::new(Some(recording), Choice { database: 0, reads_only: false, speed: None }, true, "a.log");
-    let id = TerminalId { index: 0, of: 1, seed: Seed(1), share: Share::WHOLE };
+    let traffic = Traffic::new(Some(recording), Choice { database: 0, reads_only: false, speed: Some(1.0) }, true, "a.log");
+    let id = TerminalId { index: 0, of: 2, seed: Seed(1), share: Share::WHOLE };
     let mut terminal = traffic.terminal(id);
     let mut connection = block_on(Connection::open(OneRow, traffic.catalogue())).unwrap();
     let mut run = |from: u64, to: u64| {

@@ -7,11 +7,13 @@ use perbuck_load::statement::Catalogue;
 use perbuck_load::workload::{TerminalId, Workload};
 
 use super::deal::{Choice, Dealt, deal, last_due_ns};
+use super::in_order::InOrder;
 use super::recording::{KINDS, Recording};
 use super::terminal::TrafficTerminal;
 
-/// What a transaction counts: statements whose row count is known, and those of them with another one.
-static FACTS: [&[&str]; KINDS.len()] = [&["compared", "diverged"]; KINDS.len()];
+/// What a transaction counts: statements whose row count is known, and those of them with another one; how long its statements waited for those
+/// of other sessions, in milliseconds, and how many went on although others were before them.
+static FACTS: [&[&str]; KINDS.len()] = [&["compared", "diverged", "held_ms", "overtook"]; KINDS.len()];
 
 /// Recorded traffic.
 #[derive(Debug)]
@@ -40,7 +42,7 @@ impl Traffic {
         match &*dealt {
             Some((of, dealt)) if *of == terminals => Arc::clone(dealt),
             _ => {
-                let made = Arc::new(self.recording.as_ref().map_or_else(Dealt::new, |r| deal(r, self.choice, terminals)));
+                let made = Arc::new(self.recording.as_ref().map_or_else(Dealt::default, |r| deal(r, self.choice, terminals)));
                 *dealt = Some((terminals, Arc::clone(&made)));
                 made
             }
@@ -72,8 +74,11 @@ impl Workload for Traffic {
     }
 
     fn terminal(&self, id: TerminalId) -> TrafficTerminal {
-        let mine = self.dealt(id.of).get(id.index as usize).cloned().unwrap_or_default();
-        let timed = self.choice.speed.is_some();
-        TrafficTerminal::new(self.recording.clone(), mine, (timed, self.access), Arc::clone(&self.log))
+        let dealt = self.dealt(id.of);
+        let mine = dealt.lists.get(id.index as usize).cloned().unwrap_or_default();
+        let speed = self.choice.speed;
+        let order =
+            dealt.order.as_ref().zip(speed).map(|(order, speed)| InOrder::new(order.member(id.index), dealt.start_us, speed));
+        TrafficTerminal::new(self.recording.clone(), mine, order, (speed.is_some(), self.access), Arc::clone(&self.log))
     }
 }

@@ -1,0 +1,64 @@
+//! The statements of a terminal among those of others: where a replay is late, sessions keep the order that they had when they were recorded.
+//!
+//! A statement waits until those before it are sent, and until those are answered that had an effect and were answered before it was sent.
+
+use std::time::Duration;
+
+use perbuck_load::order::{Held, Member, Next, Rank};
+use perbuck_load::window::Window;
+
+use super::recording::Step;
+
+/// What a terminal knows of the order.
+#[derive(Debug)]
+pub(super) struct InOrder {
+    member: Member,
+    /// Of the first statement, in microseconds of the recording.
+    start_us: i64,
+    speed: f64,
+    window: Option<Window>,
+    held: Duration,
+    overtook: u16,
+}
+
+impl InOrder {
+    pub(super) fn new(member: Member, start_us: i64, speed: f64) -> Self {
+        Self { member, start_us, speed, window: None, held: Duration::ZERO, overtook: 0 }
+    }
+
+    pub(super) fn window(&mut self, window: &Window) {
+        self.window = Some(*window);
+    }
+
+    fn us(&self, recorded_us: i64) -> u64 {
+        (recorded_us - self.start_us).max(0) as u64
+    }
+
+    /// Waits until a statement may be sent; what it does next is told to others.
+    #[inline]
+    pub(super) async fn wait(&mut self, step: &Step, after: Option<&Step>) {
+        let rank = Rank { sends_us: self.us(step.order_us()), begins_us: self.us(step.began_us) };
+        let (window, speed) = (self.window, self.speed);
+        let now_us = || window.map_or(0, |window| (window.now_ns().max(0) as f64 / 1e3 * speed) as u64);
+        let Held { time, overtook } = self.member.wait(rank, now_us).await;
+        self.held += time;
+        self.overtook = self.overtook.saturating_add(u16::from(overtook));
+        if step.acts {
+            self.member.next(Next::Answered(self.us(step.ended_us())));
+        } else {
+            self.before(after);
+        }
+    }
+
+    /// The next statement is this one.
+    #[inline]
+    pub(super) fn before(&self, step: Option<&Step>) {
+        self.member.next(step.map_or(Next::Nothing, |step| Next::Sends(self.us(step.order_us()))));
+    }
+
+    /// How many milliseconds the statements of a transaction have waited, and how many went on although others were before them.
+    pub(super) fn count(&mut self) -> [u16; 2] {
+        let held_ms = u16::try_from(std::mem::take(&mut self.held).as_millis()).unwrap_or(u16::MAX);
+        [held_ms, std::mem::take(&mut self.overtook)]
+    }
+}
