@@ -143,7 +143,7 @@ pub(crate) fn load(stage: &Stage, sessions: Option<u32>, stop: &StopToken, progr
     // Before anything is dropped: replicas that cannot be had after the load make it pointless.
     tiflash::possible(stage)?;
     let p = shown(stage, progress, |show| stage.data.load(sessions, show))?;
-    progress.line(&format!("{}: loaded {} rows{}", stage.title, thousands(p.rows), after_rows(&p)));
+    progress.line(&format!("{}: {}{}", stage.title, loaded(p.rows), after_rows(&p)));
     check_and_tell(stage, progress)?;
     tiflash::ready(stage, stop, progress)
 }
@@ -156,6 +156,11 @@ fn go_on(stage: &Stage, rows: u64, sessions: Option<u32>, stop: &StopToken, prog
     progress.line(&format!("{}: loaded {all} rows, {now} of them now{}", stage.title, after_rows(&p)));
     check_and_tell(stage, progress)?;
     tiflash::ready(stage, stop, progress)
+}
+
+/// What a load did: the rows of a script of the user are not counted.
+fn loaded(rows: u64) -> String {
+    if rows == 0 { "made the tables".to_owned() } else { format!("loaded {} rows", thousands(rows)) }
 }
 
 /// How long the statistics took; nothing where the database gathers none.
