@@ -44,9 +44,9 @@ pub struct WorkloadKind {
     pub without_values: Option<&'static str>,
     /// How many connections it needs beside those of the load, with these parameters.
     pub beside: fn(&Parameters) -> u32,
-    /// Where each connection is a stream of transactions that has an end, with these parameters: how many streams there are unless a study
-    /// says so. Such a trial has no warm-up, and its window is over with the last stream.
-    pub streams: fn(&Parameters) -> Option<u32>,
+    /// Where each connection is a stream of transactions that has an end, with these parameters. Such a trial has no warm-up, and its window is
+    /// over with the last stream.
+    pub streams: fn(&Parameters) -> Option<Streams>,
     /// Whether a transaction may last for seconds, with these parameters: then a second in which none ends is no stall, and its rate says
     /// nothing.
     pub long: fn(&Parameters) -> bool,
@@ -137,6 +137,15 @@ impl Parameter {
     ) -> Self {
         Self { name, kind, default, decides, help }
     }
+}
+
+/// The streams of a kind of workload.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Streams {
+    /// How many there are unless a study says so.
+    pub default: u32,
+    /// When the last transaction is due, in nanoseconds from the start; 0 where each starts when the one before has ended.
+    pub schedule_ns: u64,
 }
 
 /// Two loads on the same tables at once: what connections do, and query streams beside them.

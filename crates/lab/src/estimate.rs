@@ -11,7 +11,8 @@ use perbuck_workloads::Plan;
 
 use crate::inputs::Inputs;
 use crate::progress::clock_text;
-use crate::rates::target_of;
+use crate::rates::{Rates, target_of};
+use crate::session::{RELOADED, RESTORED};
 
 /// Beside its window a trial connects, reads counters and counts rows: rough, measured with the release build on two processors that
 /// the server shared.
@@ -62,19 +63,27 @@ impl Estimate {
             let by_kind = inputs.targets.get(i).and_then(|target| Some(target.as_ref()?.dialect().load_bytes_per_s()));
             let start = start(study, i, contender);
             for (w, (spec, plan)) in study.workloads.iter().zip(&inputs.plans).enumerate() {
-                let what = DataLoad { target: target_of(contender), kind: spec.kind.value.clone(), bytes: plan.size().bytes };
+                let what = DataLoad {
+                    target: target_of(contender),
+                    kind: spec.kind.value.clone(),
+                    bytes: plan.size().bytes,
+                    reset: None,
+                };
                 let seen = inputs.rates.bytes_per_s(&what);
                 let rate = seen.map_or(by_kind.unwrap_or(LOAD_BYTES_PER_S) as f64, |rate| rate * (1.0 + CHECK_SHARE));
                 let load = Duration::try_from_secs_f64(what.bytes as f64 / rate.max(1.0)).unwrap_or(Duration::MAX);
                 // A control has the data of the contender that it repeats.
                 let is_loaded = contender.control_of.is_none();
                 let first = if is_loaded { load.mul_f64(1.0 + CHECK_SHARE) } else { Duration::ZERO };
-                let reload = load.mul_f64(further_loads(study, contender, (w, plan)));
+                let (reload, reload_seen) = reload(&inputs.rates, &what, load, &Resets::of(study, contender, (w, plan)));
                 loads.push(if w == 0 { first + start } else { first });
                 checks += load.mul_f64(CHECK_SHARE);
                 reloads += reload;
                 if seen.is_none() {
-                    guessed += first + load.mul_f64(CHECK_SHARE) + reload;
+                    guessed += first + load.mul_f64(CHECK_SHARE);
+                }
+                if !reload_seen {
+                    guessed += reload;
                 }
                 data.push(is_loaded.then_some(what));
             }
@@ -145,8 +154,8 @@ fn start(study: &Study, position: usize, contender: &Contender) -> Duration {
 /// Cool-down, warm-up and window of a trial of this workload.
 pub(crate) fn length(study: &Study, workload: &str) -> Duration {
     let sweep = study.sweep_of(workload);
-    // How long streams take is not known before the first trial; after it, that is what trials take beside their planned length.
-    let window_ns = if sweep.of_streams { 0 } else { sweep.duration_ns };
+    // How long streams without a schedule take is not known before the first trial; after it, that is what trials take beside their planned length.
+    let window_ns = if sweep.of_streams { sweep.schedule_ns } else { sweep.duration_ns };
     Duration::from_nanos(sweep.cooldown_ns.saturating_add(sweep.warmup_ns).saturating_add(window_ns))
 }
 
@@ -187,21 +196,46 @@ fn around(study: &Study, reloads: Duration) -> Duration {
     AROUND + stale.div_f64(study.contenders.len().max(1) as f64) + reloads.div_f64(study.trials_planned().max(1) as f64)
 }
 
-/// What a `reset` does to the data in all deployments, after the first load of each, with the checks before it: in times of a load.
-fn further_loads(study: &Study, contender: &Contender, (w, plan): (usize, &Plan)) -> f64 {
-    let default = if plan.size().grows { Reset::PerBlock } else { Reset::Never };
-    let Some(spec) = study.workloads.get(w) else { return 0.0 };
-    let sweep = study.sweep_of(&spec.name);
-    let blocks = f64::from(sweep.trials);
-    let each = match spec.reset.unwrap_or(default) {
-        Reset::Never => 0.0,
-        Reset::Restore | Reset::PerBlock if contender.control_of.is_some() => 0.0,
-        // It is saved once.
-        Reset::Restore => COPY_SHARE * blocks + CHECK_SHARE * (blocks - 1.0),
-        Reset::PerBlock => (1.0 + CHECK_SHARE) * (blocks - 1.0),
-        Reset::PerTrial => (1.0 + CHECK_SHARE) * (blocks * sweep.levels().len() as f64 - 1.0),
-    };
-    each * f64::from(study.sweep.deployments)
+/// How often the data of a workload are reset in all deployments, after the first load of each.
+struct Resets {
+    times: f64,
+    /// Its word in a record.
+    how: &'static str,
+    /// How long that takes each time with the check before it, in times of a load, where it was not seen.
+    share: f64,
+    /// What is done once before, likewise.
+    once: f64,
+}
+
+impl Resets {
+    fn of(study: &Study, contender: &Contender, (w, plan): (usize, &Plan)) -> Self {
+        let never = Self { times: 0.0, how: RELOADED, share: 0.0, once: 0.0 };
+        let default = if plan.size().grows { Reset::PerBlock } else { Reset::Never };
+        let Some(spec) = study.workloads.get(w) else { return never };
+        let sweep = study.sweep_of(&spec.name);
+        let (blocks, deployments) = (f64::from(sweep.trials), f64::from(study.sweep.deployments));
+        let reload = Self { share: 1.0 + CHECK_SHARE, ..never };
+        match spec.reset.unwrap_or(default) {
+            Reset::Never => reload,
+            Reset::Restore | Reset::PerBlock if contender.control_of.is_some() => reload,
+            Reset::Restore => Self {
+                times: (blocks - 1.0) * deployments,
+                how: RESTORED,
+                share: COPY_SHARE + CHECK_SHARE,
+                once: COPY_SHARE * deployments,
+            },
+            Reset::PerBlock => Self { times: (blocks - 1.0) * deployments, ..reload },
+            Reset::PerTrial => Self { times: (blocks * sweep.levels().len() as f64 - 1.0) * deployments, ..reload },
+        }
+    }
+}
+
+/// How long these resets take, and whether earlier studies tell it; `load` is the time of a load.
+fn reload(rates: &Rates, data: &DataLoad, load: Duration, resets: &Resets) -> (Duration, bool) {
+    let seen = rates.bytes_per_s(&data.reset(resets.how));
+    let each = seen.map(|rate| Duration::try_from_secs_f64(data.bytes as f64 / rate.max(1.0)).unwrap_or(Duration::MAX));
+    let time = each.unwrap_or_else(|| load.mul_f64(resets.share)).mul_f64(resets.times) + load.mul_f64(resets.once);
+    (time, seen.is_some() || time.is_zero())
 }
 
 /// How long a run still takes: estimated first, and revised by what loads and trials really took.
@@ -239,6 +273,11 @@ impl TimeLeft {
     /// What the load of a stage loads.
     pub(crate) fn data_of(&self, stage: usize) -> Option<DataLoad> {
         self.estimate.data.get(stage).cloned().flatten()
+    }
+
+    /// The data of a stage, where this word of a record says that they were reset.
+    pub(crate) fn data_reset(&self, stage: usize, how: &str) -> Option<DataLoad> {
+        self.data_of(stage).filter(|_| matches!(how, RESTORED | RELOADED)).map(|data| data.reset(how))
     }
 
     /// A trial of this planned length is over; it took so long with all that belongs to it.
@@ -307,6 +346,15 @@ mod tests {
             known.guessed.is_zero() && known.loads[0].abs_diff(Duration::from_secs(30)) < Duration::from_millis(1),
             "{known:?}"
         );
+        let text = text.replace("never", "restore") + "trials = 3\n";
+        let mut inputs = inputs::check("s.toml", text, None, Registry::default()).unwrap_or_else(|p| panic!("{p:?}"));
+        inputs.rates.saw(&data, 30_000);
+        assert!(!Estimate::of(&inputs).guessed.is_zero(), "no restore was seen");
+        inputs.rates.saw(&data.reset(RESTORED), 4_000);
+        let known = Estimate::of(&inputs);
+        // A load of 20 s is saved once, and restored before the second and the third block.
+        let resets = known.around * 3 - AROUND * 3;
+        assert!(known.guessed.is_zero() && resets.abs_diff(Duration::from_secs(3 + 8)) < Duration::from_millis(10), "{known:?}");
     }
 
     #[test]

@@ -16,9 +16,13 @@ const STUDIES: usize = 10;
 /// A shorter load tells how long its beginning takes, and not how fast it is.
 const SHORTEST_MS: u64 = 1_000;
 
-/// Bytes and milliseconds of all loads, by target and kind of workload.
+/// Bytes and milliseconds of all loads, by target, kind of workload and kind of reset.
 #[derive(Debug, Default)]
-pub struct Rates(BTreeMap<(String, String), (u64, u64)>);
+pub struct Rates(BTreeMap<(String, String, Option<String>), (u64, u64)>);
+
+fn key(load: &DataLoad) -> (String, String, Option<String>) {
+    (load.target.clone(), load.kind.clone(), load.reset.clone())
+}
 
 impl Rates {
     /// Those of a folder of results. What cannot be read tells nothing.
@@ -36,13 +40,13 @@ impl Rates {
 
     /// A load took so long.
     pub(crate) fn saw(&mut self, load: &DataLoad, took_ms: u64) {
-        let known = self.0.entry((load.target.clone(), load.kind.clone())).or_default();
+        let known = self.0.entry(key(load)).or_default();
         *known = (known.0.saturating_add(load.bytes), known.1.saturating_add(took_ms));
     }
 
     /// Bytes of rows in a second, their check included; `None` where nothing was loaded yet.
     pub(crate) fn bytes_per_s(&self, load: &DataLoad) -> Option<f64> {
-        let (bytes, ms) = self.0.get(&(load.target.clone(), load.kind.clone()))?;
+        let (bytes, ms) = self.0.get(&key(load))?;
         (*bytes > 0).then(|| *bytes as f64 * 1000.0 / *ms as f64)
     }
 }
@@ -70,7 +74,7 @@ mod tests {
     use perbuck_core::compare::Work;
 
     fn load(target: &str, bytes: u64) -> DataLoad {
-        DataLoad { target: target.to_owned(), kind: "tpcc".to_owned(), bytes }
+        DataLoad { target: target.to_owned(), kind: "tpcc".to_owned(), bytes, reset: None }
     }
 
     #[test]
@@ -85,11 +89,14 @@ mod tests {
         let (slow, fast) = (stretch(3_000, Some(load("private m", 10))), stretch(1_000, Some(load("private m", 70))));
         // Too short to tell, and no load at all.
         write("a", &[slow, stretch(999, Some(load("private m", 1_000))), stretch(5_000, None)]);
-        write("b", &[fast, stretch(2_000, Some(load("sqlite:x.db", 0)))]);
+        let back = stretch(2_000, Some(load("private m", 80).reset("restored")));
+        write("b", &[fast, back, stretch(2_000, Some(load("sqlite:x.db", 0)))]);
         fs::create_dir(results.path().join("c")).unwrap();
         fs::write(results.path().join("c").join(USED_FILE), "no line of it\n").unwrap();
         let rates = Rates::of(results.path());
         assert_eq!(rates.bytes_per_s(&load("private m", 1)), Some(20.0));
+        assert_eq!(rates.bytes_per_s(&load("private m", 1).reset("restored")), Some(40.0));
+        assert_eq!(rates.bytes_per_s(&load("private m", 1).reset("reloaded")), None);
         assert_eq!(rates.bytes_per_s(&load("private p", 1)), None);
         assert_eq!(rates.bytes_per_s(&load("sqlite:x.db", 1)), None);
         assert_eq!(rates.bytes_per_s(&DataLoad { kind: "ycsb".to_owned(), ..load("private m", 1) }), None);

@@ -30,6 +30,10 @@ use crate::trial::{self, Context, Task};
 
 mod copies;
 
+/// Words of a record for data that were reset.
+pub(crate) const RESTORED: &str = "restored";
+pub(crate) const RELOADED: &str = "reloaded";
+
 /// What was done with the data before a trial.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Readied {
@@ -51,8 +55,8 @@ impl Readied {
         match self {
             Self::Foreign => "foreign",
             Self::Kept | Self::Saved => "kept",
-            Self::Restored => "restored",
-            Self::Reloaded => "reloaded",
+            Self::Restored => RESTORED,
+            Self::Reloaded => RELOADED,
         }
     }
 

@@ -54,7 +54,7 @@ pub struct Stretch {
     pub work: Work,
     /// Names of the contenders that were up for the study.
     pub up: Vec<String>,
-    /// The whole first load that ended then, with its check.
+    /// The whole load that ended then, with its check.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub load: Option<DataLoad>,
 }
@@ -69,6 +69,17 @@ pub struct DataLoad {
     pub kind: String,
     /// Bytes of its rows as text.
     pub bytes: u64,
+    /// How the data of an earlier block were replaced: `restored` or `reloaded`, with all that comes between two blocks; `None` of a first load.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reset: Option<String>,
+}
+
+impl DataLoad {
+    /// The same data, replaced so.
+    #[must_use]
+    pub fn reset(&self, how: &str) -> Self {
+        Self { reset: Some(how.to_owned()), ..self.clone() }
+    }
 }
 
 impl Stretch {

@@ -220,7 +220,7 @@ fn give_sweeps(root: &Section<'_>, workloads: Vec<(WorkloadSpec, Own)>, whole: O
         attached::give_log(root, &mut spec);
         let streams = spec.known.and_then(|kind| (kind.streams)(&spec.parameters));
         let sweep = whole.and_then(|sweep| match streams {
-            Some(default) => Some(own.of_streams(root, sweep, (spec.line, default))),
+            Some(of) => Some(own.of_streams(root, sweep, (spec.line, of))),
             None => own.over(root, sweep, &spec),
         });
         sweep.as_ref().or(whole).into_iter().for_each(|sweep| one_temperature(root, &spec, sweep));

@@ -17,6 +17,8 @@ pub struct Sweep {
     pub streams: Vec<u32>,
     /// Whether this is the sweep of such a workload.
     pub of_streams: bool,
+    /// When the last transaction of such a workload is due, in nanoseconds from the start; 0 where that is not known before.
+    pub schedule_ns: u64,
     /// Open loop: transactions per second of each point, ascending, no doubles; empty is closed loop.
     pub rates_per_s: Vec<u32>,
     /// How the intended starts of an open loop lie in time.

@@ -7,7 +7,7 @@ use perbuck_core::metric::{Better, Composite, Counted, Metric, Period};
 use perbuck_core::study::Scalar;
 use perbuck_core::workload_kind::Decides::{Data, Run};
 use perbuck_core::workload_kind::ParameterKind::{Number, Switch, Text, Whole};
-use perbuck_core::workload_kind::{DRAIN_S, Disclosed, Disclosure, Parameter, Parameters, WorkloadKind};
+use perbuck_core::workload_kind::{DRAIN_S, Disclosed, Disclosure, Parameter, Parameters, Streams, WorkloadKind};
 
 use super::Options;
 use super::kinds::{ALONE, ALONE_READ, KINDS, QUERIES_OF_BOTH, THROUGHPUT, TOGETHER};
@@ -101,7 +101,7 @@ fn answers(parameters: &Words) -> &'static [Cow<'static, str>] {
 const STREAMS: [(f64, u32); 8] =
     [(1.0, 2), (10.0, 3), (30.0, 4), (100.0, 5), (300.0, 6), (1_000.0, 7), (3_000.0, 8), (10_000.0, 9)];
 
-fn streams(parameters: &Parameters) -> Option<u32> {
+fn streams(parameters: &Parameters) -> Option<Streams> {
     let chosen = |queries: &Scalar| matches!(queries, Scalar::Text(text) if !text.is_empty());
     if parameters.get("queries").is_some_and(|queries| chosen(&queries.value)) {
         // Round after round, without an end.
@@ -112,7 +112,7 @@ fn streams(parameters: &Parameters) -> Option<u32> {
         Some(Scalar::Int(scale)) => *scale as f64,
         _ => 1.0,
     };
-    Some(least_streams(scale))
+    Some(Streams { default: least_streams(scale), schedule_ns: 0 })
 }
 
 /// The least number of streams for a scale factor; sizes between those of the specification need what the smaller one does.

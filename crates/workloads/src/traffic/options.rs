@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use perbuck_core::study::Scalar;
 use perbuck_core::units::Seed;
-use perbuck_core::workload_kind::{WorkloadKind, file_text};
+use perbuck_core::workload_kind::{Streams, WorkloadKind, file_text};
 use perbuck_database::Dialect;
 use perbuck_load::workload::Dataset;
 
@@ -46,9 +46,11 @@ impl Options {
         self.summary.databases.get(&self.database).cloned().unwrap_or_default()
     }
 
-    /// The most sessions at a time.
-    pub(super) fn at_once(&self) -> u32 {
-        self.told().at_once.clamp(1, 10_000)
+    /// One for the most sessions at a time.
+    pub(super) fn streams(&self) -> Streams {
+        // As fast as it goes is without a schedule.
+        let (told, speed) = (self.told(), self.speed.unwrap_or(f64::INFINITY));
+        Streams { default: told.at_once.clamp(1, 10_000), schedule_ns: (told.length_us as f64 * 1e3 / speed) as u64 }
     }
 
     /// Whether anything that is replayed may write.

@@ -1,6 +1,6 @@
 //! What recorded traffic declares.
 
-use perbuck_core::workload_kind::{Decides, Parameter, ParameterKind, Parameters, WorkloadKind};
+use perbuck_core::workload_kind::{Decides, Parameter, ParameterKind, Parameters, Streams, WorkloadKind};
 
 use super::options::Options;
 use crate::benchmark::Benchmark;
@@ -53,9 +53,15 @@ pub(super) static OPTIONS: [Parameter; 8] = [
 pub static KIND: WorkloadKind = WorkloadKind {
     parameters: &OPTIONS,
     writes,
-    streams: |parameters| Some(Options::checked(parameters).map_or(1, |options| options.at_once())),
+    streams,
     ..WorkloadKind::plain("traffic", "recorded traffic: the log of a server, replayed")
 };
+
+/// One for each session at a time; where the log cannot be read, one.
+fn streams(parameters: &Parameters) -> Option<Streams> {
+    let unread = Streams { default: 1, schedule_ns: 0 };
+    Some(Options::checked(parameters).map_or(unread, |options| options.streams()))
+}
 
 /// Whether anything that is replayed may write; where the log cannot be read, it may.
 fn writes(parameters: &Parameters) -> bool {

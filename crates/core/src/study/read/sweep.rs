@@ -8,6 +8,7 @@ use crate::study::windows::{Auto, Length, read_length};
 use crate::study::{Located, NO_LIMIT_NS, Prewarm, Profiled, Sweep, WorkloadSpec};
 use crate::toml_reader::Section;
 use crate::windows::SHORTEST_PILOT_S;
+use crate::workload_kind::Streams;
 
 use super::{MANY, word};
 
@@ -17,6 +18,7 @@ impl Default for Sweep {
             connections: vec![1, 4, 16],
             streams: Vec::new(),
             of_streams: false,
+            schedule_ns: 0,
             rates_per_s: Vec::new(),
             arrivals: Arrivals::Poisson,
             phases: Vec::new(),
@@ -148,7 +150,7 @@ pub(super) fn read_own(s: &Section<'_>) -> Own {
 
 impl Own {
     /// The sweep of a workload of streams, of which there are so many by default. It has an end of its own.
-    pub(super) fn of_streams(self, root: &Section<'_>, sweep: &Sweep, (line, default): (usize, u32)) -> Sweep {
+    pub(super) fn of_streams(self, root: &Section<'_>, sweep: &Sweep, (line, of): (usize, Streams)) -> Sweep {
         let Self { connections, streams, rates_per_s, warmup, duration, trials, prewarm, cold } = self;
         if connections.is_some() || rates_per_s.is_some() || warmup.is_some() || duration.is_some() {
             let message = "a workload of streams ends with the last of them, without connections, rate, warm-up and duration";
@@ -158,8 +160,9 @@ impl Own {
         }
         let all = streams.or_else(|| Some(sweep.streams.clone()).filter(|all| !all.is_empty()));
         Sweep {
-            connections: all.unwrap_or_else(|| vec![default]),
+            connections: all.unwrap_or_else(|| vec![of.default]),
             of_streams: true,
+            schedule_ns: of.schedule_ns,
             rates_per_s: Vec::new(),
             phases: Vec::new(),
             warmup_ns: 0,
