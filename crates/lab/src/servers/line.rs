@@ -150,6 +150,11 @@ impl Line {
         if ended.is_none() {
             self.kill();
         }
+        // Its last words are read by another thread, which then gives up its share of them.
+        let began = Instant::now();
+        while Arc::strong_count(&self.words) > 1 && began.elapsed() < POLL * 20 {
+            thread::sleep(POLL);
+        }
         if stop.requested() {
             return LabError::interrupted();
         }
@@ -367,6 +372,19 @@ mod tests {
         let Some(Told::Here(told)) = slow.answer_within(&Ask::See, Duration::from_secs(60)) else { panic!() };
         assert_eq!(told, "2");
         assert!(slow.end(), "it ends with its input");
+    }
+
+    #[test]
+    fn the_last_words_of_a_session_are_told() {
+        let refused = line("exit 255");
+        let words = Arc::clone(&refused.words);
+        let reader = thread::spawn(move || {
+            thread::sleep(POLL * 2);
+            keep(Some(&b"Connection refused\n"[..]), &words);
+        });
+        let told = refused.unreached("c", &StopToken::default());
+        assert!(told.words().0.contains("exit status: 255); it said: Connection refused"), "{told:?}");
+        reader.join().unwrap();
     }
 
     #[test]
