@@ -144,6 +144,10 @@ impl<W: Workload> Trials for Simulated<W> {
         Err(DriverError::client(ErrorClass::Failed, "no plan", "the simulated database has no plans"))
     }
 
+    fn try_statements(&self, _seed: Seed) -> Result<(), DriverError> {
+        Ok(())
+    }
+
     fn audit(&self, _measured: &Measured) -> Result<Vec<AuditValue>, LabError> {
         Ok(Vec::new())
     }

@@ -18,7 +18,7 @@ use crate::session::{RELOADED, RESTORED};
 /// the server shared.
 const AROUND: Duration = Duration::from_millis(500);
 /// How long a private server takes to be made and to start; likewise.
-const SERVER_START: Duration = Duration::from_secs(5);
+const SERVER_START: Duration = Duration::from_secs(2);
 /// How long a cluster takes to be made and ended: a control plane of EKS alone is a quarter of an hour; and images and volumes on one that
 /// exists. From documentation, not measured.
 const CLUSTER_START: Duration = Duration::from_secs(2400);
@@ -28,7 +28,7 @@ const CHECK_SHARE: f64 = 0.5;
 /// The part of a load that a copy takes to be saved or restored; likewise.
 const COPY_SHARE: f64 = 0.15;
 /// Bytes of rows that a server takes in a second where its kind is not known yet; likewise.
-const LOAD_BYTES_PER_S: u64 = 20_000_000;
+const LOAD_BYTES_PER_S: u64 = 50_000_000;
 
 /// An estimate that assumes that nothing is loaded yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -318,8 +318,8 @@ mod tests {
         assert_eq!((small.trials, small.trial), (12, Duration::from_secs(4)));
         let large = estimate("trials = 3", "kind = \"sysbench\"\ntable_size = 4000000");
         // 760 MB each, loaded once and checked twice.
-        assert!(large.total() > small.total() + Duration::from_secs(120), "{large:?}");
-        assert!(small.total() > Duration::from_secs(48 + 5) && small.total() < Duration::from_secs(62), "{small:?}");
+        assert!(large.total() > small.total() + Duration::from_secs(50), "{large:?}");
+        assert!(small.total() > Duration::from_secs(48 + 2) && small.total() < Duration::from_secs(62), "{small:?}");
         let piloted = estimate("trials = 3\npilot = \"40s\"", "kind = \"sysbench\"\ntable_size = 1\nduration = \"auto\"");
         // Three of each contender; and until its window is found, the longest counts.
         assert_eq!((piloted.pilots, piloted.trial), (Duration::from_millis(6 * 40_500), Duration::from_secs(1 + 20)));

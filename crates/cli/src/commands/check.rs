@@ -30,7 +30,7 @@ pub(crate) fn run(arguments: &CheckArguments) -> Result<(), LabError> {
         }
         Err(problems) => return Err(LabError::problems(&problems)),
     };
-    inputs.rates = Rates::of(&RunOptions::default().results);
+    inputs.rates = Rates::of(&LabOptions::default().run.results);
     let mut out = format!("{}: no problem found\n", path.display());
     out += &match () {
         () if inputs.study.published.is_some() => published(&inputs.study),

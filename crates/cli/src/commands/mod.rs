@@ -61,7 +61,7 @@ struct PlanAndPower {
 pub(crate) fn plan(arguments: &PlanArguments) -> Result<(), LabError> {
     let StudyArguments { path, targets, prices } = &arguments.study;
     let mut inputs = perbuck_lab::inputs::read_to_measure((path, &targets.of()), prices.as_deref(), Registry::default())?;
-    inputs.rates = Rates::of(&RunOptions::default().results);
+    inputs.rates = Rates::of(&LabOptions::default().run.results);
     let (planned, power) = (Planned::of(&inputs), Power::of(&inputs, arguments.pilot.as_deref())?);
     if let Some(file) = &arguments.chart {
         let Some(chart) = perbuck_report::power_chart(&inputs.study.name, &power.margin_text(), &power.lines()) else {

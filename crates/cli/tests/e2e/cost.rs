@@ -3,7 +3,7 @@
 use std::process::Stdio;
 
 use crate::common::{Desk, edited, signal, wait_until};
-use perbuck_core::compare::{Comparison, Spent, Stretch};
+use perbuck_core::compare::{Comparison, DataLoad, Spent, Stretch, Work};
 use perbuck_core::units::MicroUsd;
 
 const USED: &str = "results/small/used.jsonl";
@@ -74,6 +74,28 @@ fn the_bill_of_a_study_is_that_of_its_files_by_hand() {
     assert_eq!(broken.code, Some(5), "{broken:#?}");
     assert!(broken.err.contains("used.jsonl of results/small: line 1 is none of it"), "{broken:#?}");
     assert!(broken.err.contains("help: remove that line"), "{broken:#?}");
+}
+
+#[test]
+fn what_earlier_studies_loaded_tells_how_long_the_next_load_takes() {
+    let desk = Desk::new();
+    let text = paid(&[]);
+    desk.write("study.toml", &text);
+    let value = |key: &str| {
+        let line = text.lines().find(|line| line.starts_with(key)).unwrap();
+        line.split('"').nth(1).unwrap().to_owned()
+    };
+    let promised = || {
+        let planned: serde_json::Value = serde_json::from_str(&desk.good(&["plan", "--json", "study.toml"]).out).unwrap();
+        planned["estimated_s"].as_f64().unwrap()
+    };
+    let before = promised();
+    // A thousand bytes in so many seconds.
+    let load = DataLoad { target: value("target = "), kind: value("kind = "), bytes: 1_000, reset: None };
+    let slow = Stretch { ended_unix_ms: 1, took_ms: 50_000, work: Work::Loads, up: Vec::new(), load: Some(load) };
+    desk.write("results/earlier/used.jsonl", &(serde_json::to_string(&slow).unwrap() + "\n"));
+    assert!(promised() > before + 100.0, "{before} s, then {} s", promised());
+    assert!(desk.good(&["check", "study.toml"]).out.contains(" h and $"));
 }
 
 #[test]

@@ -107,6 +107,27 @@ fn rights_that_are_not_needed_are_not_asked_for() {
 }
 
 #[test]
+fn statements_that_cannot_be_prepared_are_found_on_tables_that_are_there() {
+    let s = Servers::new("preflight_statements");
+    let make = "CREATE TABLE goods (id INT PRIMARY KEY, price INT)";
+    let script = "kind = \"script\"\nfile = \"look.sql\"\nprotocol = \"prepared\"";
+    let contenders = [("m", target(&s.maria.url())), ("p", target(&s.postgres.url()))];
+    s.desk.write("s.toml", &study(&contenders, script, 2));
+    s.desk.write("look.sql", "\\set id 1\nSELECT price FROM goods WHERE id = :id;\nSELECT weight FROM\n goods WHERE id = :id;\n");
+    // The tables of the first contender have what is asked for.
+    s.maria.sql(&make.replace("price INT", "price INT, weight INT"));
+    s.postgres.sql(make);
+    for command in [&["check", "--connect", "s.toml"], &["run", "s.toml"][..]] {
+        let words = ["p: look.sql:3: ", "\"weight\" does not exist", "were prepared on the data that are there"];
+        let ended = s.desk.perbuck(command);
+        said(&ended, 3, &words);
+        assert!(!ended.err.contains("m: look.sql"), "{ended:#?}");
+    }
+    s.postgres.sql("ALTER TABLE goods ADD COLUMN weight INT");
+    s.desk.good(&["check", "--connect", "s.toml"]);
+}
+
+#[test]
 fn an_untrusted_certificate_stops_before_the_first_row() {
     let s = Servers::new("preflight_tls");
     let url = format!("{}?tls=verify-ca&ca={}", s.postgres.url(), server("PERBUCK_TEST_OTHER_CA"));

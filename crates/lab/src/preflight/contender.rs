@@ -11,6 +11,7 @@ use perbuck_load::preflight::{HostFacts, HostProblem};
 use perbuck_load::stop::StopToken;
 
 use super::{Preflight, Purpose, Request, SeenHost};
+use crate::data::DataState;
 use crate::error::{ErrorKind, LabError};
 use crate::globals;
 use crate::inputs::Inputs;
@@ -155,7 +156,26 @@ impl Look<'_> {
             }
             self.problem(&refused.or_help("give the user the right to create, index, fill and drop tables there"));
         }
+        if need != DataNeed::Missing && self.request.purpose == Purpose::Run {
+            self.statements(stage, need)?;
+        }
         Ok(facts.data_folder.clone().filter(|_| need == DataNeed::Missing))
+    }
+
+    /// Whether what terminals send can be prepared. Data of another study have other tables.
+    fn statements(&mut self, stage: &Stage, need: DataNeed) -> Result<(), LabError> {
+        let is_ours =
+            || Ok(matches!(stage.data.noted()?, DataState::Ours { fingerprint, .. } if fingerprint == stage.fingerprint));
+        if need != DataNeed::Kept && !is_ours()? {
+            return Ok(());
+        }
+        let Err(error) = stage.trials.try_statements(self.inputs.study.seed) else { return Ok(()) };
+        let refused = self.refused("its statements were prepared on the data that are there", &error);
+        if refused.kind() == ErrorKind::Interrupted {
+            return Err(refused);
+        }
+        self.problem(&refused);
+        Ok(())
     }
 
     /// The machines that the study declares, against what the server and this machine say.

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use perbuck_core::run_record::{AuditValue, Measured};
+use perbuck_core::units::Seed;
 use perbuck_load::connection::Connection;
 use perbuck_load::driver::{Driver, Session as _, SessionId};
 use perbuck_load::error::DriverError;
@@ -13,7 +14,7 @@ use perbuck_load::share::Share;
 use perbuck_load::statement::{Catalogue, Verb};
 use perbuck_load::stop::StopToken;
 use perbuck_load::trial::{RunError, TrialOutcome, TrialSpec};
-use perbuck_load::workload::{NewRecords, Workload};
+use perbuck_load::workload::{NewRecords, Terminal as _, TerminalId, Workload};
 
 use super::{Joined, Sessions, answer};
 use crate::data::server;
@@ -57,6 +58,11 @@ pub trait Trials {
     /// # Errors
     /// What the database says, or that the user stops.
     fn explain(&self, doing: &str, sql: &str, limit: Duration) -> Result<String, DriverError>;
+    /// Prepares what a terminal sends, on data that are there, and runs none of it.
+    ///
+    /// # Errors
+    /// What the database says of the first statement that cannot be prepared, or that the user stops.
+    fn try_statements(&self, seed: Seed) -> Result<(), DriverError>;
     /// What an auditor looks at in a measured window.
     fn audit(&self, measured: &Measured) -> Result<Vec<AuditValue>, LabError>;
 }
@@ -112,6 +118,22 @@ impl<D: Driver, W: Workload> Trials for Joined<D, W> {
             _ => (0, self.workload.extra_catalogue(0)),
         };
         explained(&self.sessions, doing, (self.workload.session(0, of), catalogue), (sql, limit))
+    }
+
+    fn try_statements(&self, seed: Seed) -> Result<(), DriverError> {
+        let Sessions { driver, waiting, .. } = &*self.sessions;
+        answer(waiting, "preparing the statements", async {
+            let catalogue = self.workload.catalogue();
+            // What is made while it runs, as by a script in Lua, is not known yet.
+            if catalogue.statements().is_empty() {
+                return Ok(());
+            }
+            let mut connection = Connection::open(driver.connect(self.workload.session(0, 1)).await?, catalogue).await?;
+            let mut terminal = self.workload.terminal(TerminalId { index: 0, of: 1, seed, share: Share::WHOLE });
+            let tried = terminal.start(&mut connection).await;
+            connection.close().await;
+            tried
+        })
     }
 
     fn audit(&self, measured: &Measured) -> Result<Vec<AuditValue>, LabError> {
