@@ -209,23 +209,22 @@ struct Resets {
 
 impl Resets {
     fn of(study: &Study, contender: &Contender, (w, plan): (usize, &Plan)) -> Self {
-        let never = Self { times: 0.0, how: RELOADED, share: 0.0, once: 0.0 };
+        let none = Self { times: 0.0, how: RELOADED, share: 1.0 + CHECK_SHARE, once: 0.0 };
         let default = if plan.size().grows { Reset::PerBlock } else { Reset::Never };
-        let Some(spec) = study.workloads.get(w) else { return never };
+        let Some(spec) = study.workloads.get(w) else { return none };
         let sweep = study.sweep_of(&spec.name);
         let (blocks, deployments) = (f64::from(sweep.trials), f64::from(study.sweep.deployments));
-        let reload = Self { share: 1.0 + CHECK_SHARE, ..never };
         match spec.reset.unwrap_or(default) {
-            Reset::Never => reload,
-            Reset::Restore | Reset::PerBlock if contender.control_of.is_some() => reload,
+            Reset::Never => none,
+            Reset::Restore | Reset::PerBlock if contender.control_of.is_some() => none,
             Reset::Restore => Self {
                 times: (blocks - 1.0) * deployments,
                 how: RESTORED,
                 share: COPY_SHARE + CHECK_SHARE,
                 once: COPY_SHARE * deployments,
             },
-            Reset::PerBlock => Self { times: (blocks - 1.0) * deployments, ..reload },
-            Reset::PerTrial => Self { times: (blocks * sweep.levels().len() as f64 - 1.0) * deployments, ..reload },
+            Reset::PerBlock => Self { times: (blocks - 1.0) * deployments, ..none },
+            Reset::PerTrial => Self { times: (blocks * sweep.levels().len() as f64 - 1.0) * deployments, ..none },
         }
     }
 }

@@ -195,11 +195,11 @@ mod tests {
     fn only_what_is_due_is_waited_for() {
         let order = Order::new(3);
         let [mine, other, third] = [0, 1, 2].map(|terminal| order.member(terminal));
-        assert!(mine.is_free(at(50), 100), "terminals that have not begun hold nobody up");
+        assert!(mine.is_free(at(50), 100), "no statement waits for terminals that have not begun");
         other.next(Next::Sends(40));
         assert!(!mine.is_free(at(50), 100));
         assert!(mine.is_free(at(50), 39), "it is not due yet");
-        assert!(mine.is_free(at(40), 100), "at the same time nobody is the first");
+        assert!(mine.is_free(at(40), 100), "of two at the same time neither waits");
         other.next(Next::Answered(50));
         assert!(!mine.is_free(at(50), 100), "its answer came before");
         assert!(mine.is_free(Rank { sends_us: 90, begins_us: 49 }, 100), "both were under way at once");
@@ -207,7 +207,7 @@ mod tests {
         third.next(Next::Sends(45));
         assert!(!mine.is_free(at(50), 100) && third.is_free(at(45), 100));
         drop(third);
-        assert!(mine.is_free(at(50), 100), "one that has ended holds nobody up");
+        assert!(mine.is_free(at(50), 100), "no statement waits for one that has ended");
     }
 
     #[test]

@@ -105,7 +105,7 @@ fn record_all(shop: &Postgres) {
 fn a_log_of_postgres_is_replayed_on_restored_data() {
     let mut desk = Desk::new();
     let shop = Postgres::fresh(&mut desk, "traffic_shop");
-    let copies = ["traffic_once", "traffic_twice", "traffic_fast", "traffic_planted"];
+    let copies = ["traffic_once", "traffic_twice", "traffic_fast", "traffic_max", "traffic_planted"];
     let tpcc = "kind = \"tpcc\"\nwarehouses = 1";
     let sweep = format!("rate = [25]\nconnections = [4]\nwarmup = \"0s\"\nduration = \"{}s\"\ntrials = 1", seconds());
     desk.write("load.toml", &study(&shop.url(), tpcc, &sweep).replace("name = \"s\"", "name = \"load\""));
@@ -132,6 +132,7 @@ fn a_log_of_postgres_is_replayed_on_restored_data() {
         "log = \"shop.csv\"\nrecorded_database = \"traffic_shop\"",
         "log = \"shop.json\"\nrecorded_database = \"traffic_shop\"\nspeed = 2.0",
         "log = \"shop.json\"\nrecorded_database = \"traffic_shop\"\nspeed = 50.0",
+        "log = \"shop.json\"\nrecorded_database = \"traffic_shop\"\nspeed = \"max\"",
         "log = \"shop.csv\"\nrecorded_database = \"traffic_shop\"\nspeed = 2.0",
     ]) {
         let on = Postgres { database: (*copy).to_owned(), ..shop.clone() };
@@ -141,6 +142,12 @@ fn a_log_of_postgres_is_replayed_on_restored_data() {
             on.sql("DELETE FROM order_line WHERE ol_number = 1");
         }
         let record = replay(&desk, copy, &on.url(), workload);
+        if workload.contains("max") {
+            // Sessions overtake each other, so a new order may find its number taken: it is counted, and said.
+            all_ended(&record, sum(&recorded, TransactionRecord::completed));
+            assert!(record.measured.open_loop.is_none());
+            continue;
+        }
         keeps_up(&record);
         if overtook(&record) {
             all_ended(&record, sum(&recorded, TransactionRecord::completed));
@@ -192,7 +199,8 @@ fn logs_of_mariadb_are_replayed_with_their_row_counts() {
     }
     let recorded = desk.records("results/load").remove(0);
     for (name, workload, planted) in [
-        ("general", "log = \"traffic-general.log\"\nspeed = 50.0", false),
+        ("general", "log = \"traffic-general.log\"\nspeed = 2.0", false),
+        ("general_fast", "log = \"traffic-general.log\"\nspeed = 50.0", false),
         ("slow", "log = \"traffic-slow.log\"", false),
         ("twice", "log = \"traffic-slow.log\"\nspeed = 2.0", false),
         ("reads", "log = \"traffic-slow.log\"\nspeed = \"max\"\nreads_only = true", false),
@@ -218,7 +226,7 @@ fn logs_of_mariadb_are_replayed_with_their_row_counts() {
         }
         let (compared, found) = (fact(&record, "compared"), diverged(&record));
         match name {
-            "general" => assert_eq!((compared, found), (0, None)),
+            "general" | "general_fast" => assert_eq!((compared, found), (0, None)),
             "reads" => {
                 let sent = record.measured.statements;
                 // They find the data as they were before the load, so some differ, which is told.

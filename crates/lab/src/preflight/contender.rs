@@ -162,7 +162,7 @@ impl Look<'_> {
         Ok(facts.data_folder.clone().filter(|_| need == DataNeed::Missing))
     }
 
-    /// Whether what terminals send can be prepared. Data of another study have other tables.
+    /// Whether the statements of a script can be prepared. Data of another study have other tables.
     fn statements(&mut self, stage: &Stage, need: DataNeed) -> Result<(), LabError> {
         let is_ours =
             || Ok(matches!(stage.data.noted()?, DataState::Ours { fingerprint, .. } if fingerprint == stage.fingerprint));
@@ -174,7 +174,7 @@ impl Look<'_> {
         if refused.kind() == ErrorKind::Interrupted {
             return Err(refused);
         }
-        self.problem(&refused);
+        self.problem(&refused.or_help("mend the script, or give the tables what it asks for"));
         Ok(())
     }
 

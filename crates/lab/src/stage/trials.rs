@@ -58,7 +58,7 @@ pub trait Trials {
     /// # Errors
     /// What the database says, or that the user stops.
     fn explain(&self, doing: &str, sql: &str, limit: Duration) -> Result<String, DriverError>;
-    /// Prepares what a terminal sends, on data that are there, and runs none of it.
+    /// Starts a terminal on data that are there, which prepares the statements of a script, and runs no transaction.
     ///
     /// # Errors
     /// What the database says of the first statement that cannot be prepared, or that the user stops.

@@ -56,9 +56,11 @@ impl InOrder {
         self.member.next(step.map_or(Next::Nothing, |step| Next::Sends(self.us(step.order_us()))));
     }
 
-    /// How many milliseconds the statements of a transaction have waited, and how many went on although others were before them.
+    /// How many whole milliseconds statements have waited since this was asked last, and how many went on although others were before them. What is
+    /// left of a millisecond counts the next time.
     pub(super) fn count(&mut self) -> [u16; 2] {
-        let held_ms = u16::try_from(std::mem::take(&mut self.held).as_millis()).unwrap_or(u16::MAX);
+        let held_ms = u16::try_from(self.held.as_millis()).unwrap_or(u16::MAX);
+        self.held -= Duration::from_millis(held_ms.into());
         [held_ms, std::mem::take(&mut self.overtook)]
     }
 }

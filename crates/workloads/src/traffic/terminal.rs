@@ -107,8 +107,9 @@ impl Terminal for TrafficTerminal {
         let sent = send_all(recording, connection, (steps, after), self.order.as_mut(), self.access).await;
         // Of a transaction that failed no other one waits for the rest.
         self.next_is(operation.sequence + 1);
-        let [held_ms, overtook] = self.order.as_mut().map(InOrder::count).unwrap_or_default();
         let [compared, diverged] = sent.map_err(of_the_target)?;
+        // A transaction that failed has no facts: what its statements waited counts with the next one.
+        let [held_ms, overtook] = self.order.as_mut().map(InOrder::count).unwrap_or_default();
         Ok(Done { kind, rolled_back, facts: [compared, diverged, held_ms, overtook] })
     }
 }
