@@ -53,6 +53,9 @@ impl Said<'_> {
 /// A log's clock that goes further back than this was set back.
 const SET_BACK_US: i64 = 1_000_000;
 
+/// How long the end of a transaction takes where the log does not say it.
+const END_US: u32 = 5_000;
+
 /// A recording that is being made.
 #[derive(Debug)]
 pub(super) struct Builder {
@@ -196,8 +199,8 @@ impl Builder {
         let rows = counted.map_or(NONE, |rows| u32::try_from(rows).unwrap_or(NONE));
         let took_us = match said.took_us {
             Some(took_us) => u32::try_from(took_us).unwrap_or(NONE - 1),
-            // The end of a transaction waits for no other one.
-            None if sent.ends() => 0,
+            // The end of a transaction waits for no other one, but for its disk.
+            None if sent.ends() => END_US,
             None => NONE,
         };
         let step = Step { act, verb: sent.verb, rows, began_us, took_us, acts: sent.acts(), at_end: said.took_us.is_some() };

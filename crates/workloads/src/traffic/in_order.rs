@@ -1,10 +1,11 @@
 //! The statements of a terminal among those of others: where a replay is late, sessions keep the order that they had when they were recorded.
 //!
-//! A statement waits until those before it are sent, and until those are answered that had an effect and were answered before it was sent.
+//! A statement waits until those before it are sent. Of those that had an effect and were answered before it was sent, it also waits for the answer, but
+//! no longer than the two were apart.
 
 use std::time::Duration;
 
-use perbuck_load::order::{Held, Member, Next, Rank};
+use perbuck_load::order::{Held, Member, Next, Rank, Schedule};
 use perbuck_load::window::Window;
 
 use super::recording::Step;
@@ -16,18 +17,18 @@ pub(super) struct InOrder {
     /// Of the first statement, in microseconds of the recording.
     start_us: i64,
     speed: f64,
-    window: Option<Window>,
+    schedule: Option<Schedule>,
     held: Duration,
     overtook: u16,
 }
 
 impl InOrder {
     pub(super) fn new(member: Member, start_us: i64, speed: f64) -> Self {
-        Self { member, start_us, speed, window: None, held: Duration::ZERO, overtook: 0 }
+        Self { member, start_us, speed, schedule: None, held: Duration::ZERO, overtook: 0 }
     }
 
     pub(super) fn window(&mut self, window: &Window) {
-        self.window = Some(*window);
+        self.schedule = Some(Schedule::of(window, self.speed));
     }
 
     fn us(&self, recorded_us: i64) -> u64 {
@@ -38,13 +39,14 @@ impl InOrder {
     #[inline]
     pub(super) async fn wait(&mut self, step: &Step, after: Option<&Step>) {
         let rank = Rank { sends_us: self.us(step.order_us()), begins_us: self.us(step.began_us) };
-        let (window, speed) = (self.window, self.speed);
-        let now_us = || window.map_or(0, |window| (window.now_ns().max(0) as f64 / 1e3 * speed) as u64);
-        let Held { time, overtook } = self.member.wait(rank, now_us).await;
+        // Without a window nothing is due.
+        let Some(schedule) = self.schedule else { return };
+        let Held { time, overtook } = self.member.wait(rank, schedule).await;
         self.held += time;
         self.overtook = self.overtook.saturating_add(u16::from(overtook));
         if step.acts {
-            self.member.next(Next::Answered(self.us(step.ended_us())));
+            let late_us = schedule.now_us().saturating_sub(rank.begins_us);
+            self.member.next(Next::Answered(self.us(step.ended_us()), late_us));
         } else {
             self.before(after);
         }

@@ -183,7 +183,7 @@ fn statements_end_where_their_session_says_something_else() {
         row(3.0, "1.b", "LOG", "disconnection: session time: 0:00:02", "", ""),
     ];
     let recording = log(&text.concat()).unwrap();
-    let expected = [(0, 100, false), (100, 200, true), (300, 300, true), (1000, 1500, true), (1500, 2000, false)];
+    let expected = [(0, 100, false), (100, 200, true), (300, 305, true), (1000, 1500, true), (1500, 2000, false)];
     assert_eq!(times(&recording), expected);
     // Of the same time in the log, those of the first line come first.
     let steps = &recording.sessions[1].steps;
