@@ -118,8 +118,8 @@ pub struct CsvWords {
 pub struct IsolationQuestion {
     /// A query for the level; NULL where the version cannot tell it.
     pub ask: &'static str,
-    /// How the user enables another level, as an instruction.
-    pub switch: &'static str,
+    /// How the user enables another level, as an instruction; `None` where there is no other.
+    pub switch: Option<&'static str>,
 }
 
 /// The SQL of a database. Every one must give what differs. A default is standard SQL, or says that it lacks the feature.

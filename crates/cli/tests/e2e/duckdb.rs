@@ -58,11 +58,13 @@ fn tpcc_is_loaded_run_and_consistent() {
     let ran = desk.good(&["run", "study.toml"]);
     assert!(ran.err.contains("after the last trial 22 of 24 conditions hold, 2 do not apply\n"), "{ran:#?}");
     assert_sound(&desk, 2);
-    // Another level than it has is refused by the first trial, and not measured.
+    // Another level than it has is refused before anything runs.
     let other = desk.read("study.toml").replace("repeatable-read", "serializable").replace("\"small\"", "\"other\"");
     desk.write("other.toml", &other);
     let refused = desk.perbuck(&["run", "other.toml"]);
-    assert!(refused.code == Some(1) && refused.err.contains("but DuckDB uses REPEATABLE READ"), "{refused:#?}");
+    let words = "other.toml:10: full: perbuck asked for isolation level SERIALIZABLE, but DuckDB uses REPEATABLE READ; ask for the level \
+                 that it uses (client isolation)\n";
+    assert!(refused.code == Some(3) && refused.err.contains(words) && !refused.err.contains("script"), "{refused:#?}");
 }
 
 /// Every answer at this scale is compared with the right one; a wrong one is a failed query.

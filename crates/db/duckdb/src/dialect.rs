@@ -87,7 +87,7 @@ impl Dialect for DuckdbDialect {
 
     /// Snapshot isolation is what others call REPEATABLE READ; a study that asks for another level is refused.
     fn isolation_in_effect(&self) -> Option<IsolationQuestion> {
-        Some(IsolationQuestion { ask: "SELECT 'REPEATABLE READ'", switch: "DuckDB has snapshot isolation alone" })
+        Some(IsolationQuestion { ask: "SELECT 'REPEATABLE READ'", switch: None })
     }
 
     /// A transaction that changes a row that another one has changed since it began is refused, so no lock is needed.

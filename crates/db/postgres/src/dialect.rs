@@ -223,11 +223,11 @@ impl Dialect for Family {
             Postgres => None,
             Cockroach => Some(IsolationQuestion {
                 ask: "SHOW transaction_isolation",
-                switch: "enable that level on the cluster (cluster settings sql.txn.*_isolation.enabled)",
+                switch: Some("enable that level on the cluster (cluster settings sql.txn.*_isolation.enabled)"),
             }),
             Yugabyte => Some(IsolationQuestion {
                 ask: "SELECT current_setting('yb_effective_transaction_isolation_level', true)",
-                switch: "start its servers with --yb_enable_read_committed_isolation",
+                switch: Some("start its servers with --yb_enable_read_committed_isolation"),
             }),
         }
     }

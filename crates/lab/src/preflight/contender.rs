@@ -6,7 +6,7 @@ use perbuck_core::compare::{declares_machine, other_machine, other_volume};
 use perbuck_core::run_record::{HostRecord, Observed};
 use perbuck_core::study::{Contender, Reset, ServerSpec};
 use perbuck_deploy::local::Kind;
-use perbuck_load::error::{Cause, DriverError};
+use perbuck_load::error::{Cause, DriverError, ErrorCode};
 use perbuck_load::preflight::{HostFacts, HostProblem};
 use perbuck_load::stop::StopToken;
 
@@ -170,11 +170,19 @@ impl Look<'_> {
             return Ok(());
         }
         let Err(error) = stage.trials.try_statements(self.inputs.study.seed) else { return Ok(()) };
-        let refused = self.refused("its statements were prepared on the data that are there", &error);
+        // What perbuck found itself, as another isolation level, says what to do.
+        let (doing, help) = match error.code {
+            ErrorCode::Word("client", _) => ("", ""),
+            _ => (
+                "its statements were prepared on the data that are there",
+                "mend the script, or give the tables what it asks for",
+            ),
+        };
+        let refused = self.refused(doing, &error);
         if refused.kind() == ErrorKind::Interrupted {
             return Err(refused);
         }
-        self.problem(&refused.or_help("mend the script, or give the tables what it asks for"));
+        self.problem(&refused.or_help(help));
         Ok(())
     }
 

@@ -271,11 +271,10 @@ fn same_isolation(dialect: &dyn Dialect, question: IsolationQuestion, told: &str
     if found == told {
         return Ok(());
     }
-    let message = format!(
-        "perbuck asked for isolation level {told}, but {} uses {found}; {}, or ask for the level that it uses",
-        dialect.name(),
-        question.switch
-    );
+    let name = dialect.name();
+    let switch = question.switch.map(|switch| format!("{switch}, or ")).unwrap_or_default();
+    let message =
+        format!("perbuck asked for isolation level {told}, but {name} uses {found}; {switch}ask for the level that it uses");
     Err(DriverError::client(ErrorClass::Fatal, "isolation", message))
 }
 
