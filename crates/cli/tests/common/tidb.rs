@@ -1,5 +1,6 @@
 //! A real TiDB with its embedded store, from the program of `dev/tidb`.
 
+use std::io::Write;
 use std::net::TcpListener;
 use std::process::{Child, Command, Output, Stdio};
 
@@ -67,12 +68,18 @@ impl Tidb {
     /// The same with more options of the client.
     pub fn client_with(&self, options: &[&str], sql: &str) -> Output {
         let port = self.port.to_string();
-        Command::new("mariadb")
+        // By its input: `--execute` would switch `--force` off.
+        let mut client = Command::new("mariadb")
             .args(["--no-defaults", "-h127.0.0.1", "-P", &port, "-uroot", "-N", "-B"])
             .args(options)
-            .args(["-e", sql, "test"])
-            .output()
-            .unwrap()
+            .arg("test")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        client.stdin.take().unwrap().write_all(sql.as_bytes()).unwrap();
+        client.wait_with_output().unwrap()
     }
 
     pub fn sql(&self, sql: &str) -> String {

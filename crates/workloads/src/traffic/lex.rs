@@ -20,6 +20,15 @@ pub(super) enum Segment<'a> {
     Comment(&'a str),
 }
 
+impl<'a> Segment<'a> {
+    /// As it stands in the statement.
+    pub(super) fn text(self) -> &'a str {
+        match self {
+            Self::Code(text) | Self::Text(text) | Self::Name(text) | Self::Comment(text) => text,
+        }
+    }
+}
+
 /// The segments of a statement, in their order.
 pub(super) fn segments(sql: &str, quotes: Quotes) -> impl Iterator<Item = Segment<'_>> {
     let mut rest = sql;

@@ -24,26 +24,42 @@ pub(super) fn read(text: &str, prepared: Option<bool>) -> Result<Read, &'static 
     if text.contains(HIDDEN) {
         return Err("statements whose literals the log hides left out");
     }
-    let (sql, values) = match text.split_once(VALUES) {
-        Some((sql, values)) if prepared != Some(false) => (sql, values.strip_suffix(']')),
-        _ => (text, None),
-    };
+    let found = with_values(text);
+    let sql = found.as_ref().map_or(text, |(sql, _)| sql);
     let is_comment = |segment| matches!(segment, Segment::Comment(comment) if !comment.starts_with("/*"));
     if segments(sql, Quotes::Backslash).any(is_comment) {
         return Err("statements with a comment to the end of its line left out");
     }
     let Some(template) = Template::of(sql) else { return Ok((String::new(), None)) };
-    let count = template.parameters();
-    match (values, prepared) {
-        (None, Some(true)) if count == 0 => Ok((template.sql.clone(), Some((template.sql, Vec::new())))),
-        (None, _) if count == 0 => Ok((template.sql, None)),
-        (None, Some(false)) => Err("statements whose literals the log hides left out"),
-        (None, _) => Err("prepared statements without their values left out"),
-        (Some(values), _) => {
-            let values = arguments(values, count).ok_or("prepared statements without their values left out")?;
-            Ok((template.filled(&values), Some((template.sql, values))))
+    match found {
+        Some((_, values)) => Ok((template.filled(&values), Some((template.sql, values)))),
+        None if template.parameters() > 0 && prepared == Some(false) && !text.contains(VALUES) => {
+            Err("statements whose literals the log hides left out")
         }
+        None if template.parameters() > 0 => Err("prepared statements without their values left out"),
+        None if prepared == Some(true) => Ok((template.sql.clone(), Some((template.sql, Vec::new())))),
+        None => Ok((template.sql, None)),
     }
+}
+
+/// The statement and its values, where these follow it. Whether the log says that it was prepared tells nothing: TiDB says no of one that reads a row by
+/// its key.
+fn with_values(text: &str) -> Option<(&str, Vec<Option<String>>)> {
+    let mut end = 0;
+    segments(text, Quotes::Backslash).find_map(|segment| {
+        end += segment.text().len();
+        let Segment::Code(code) = segment else { return None };
+        let (before, _) = code.split_once(VALUES)?;
+        let sql = &text[..end - code.len() + before.len()];
+        let count = Template::of(sql)?.parameters();
+        let values = once(&text[sql.len()..]).strip_prefix(VALUES)?.strip_suffix(']').filter(|_| count > 0)?;
+        Some((sql, arguments(values, count)?))
+    })
+}
+
+/// Values as they stand once: the general log of TiDB 8 has them twice.
+fn once(values: &str) -> &str {
+    values.split_at_checked(values.len() / 2).filter(|(first, second)| first == second).map_or(values, |(first, _)| first)
 }
 
 /// Whether the log kept only the start: it then says how long the whole is.
@@ -120,6 +136,14 @@ mod tests {
         let several = "INSERT INTO t VALUES (?, '?', ?, ?, ?) [arguments: (-1.5, \"a \"b\" ?\", NULL, 0x610A62)];";
         assert_eq!(prepared(several).unwrap().1, [some("-1.5"), some("a \"b\" ?"), None, some("a\nb")]);
         assert_eq!(read(several, None).unwrap().0, "INSERT INTO t VALUES (-1.5, '?', 'a \"b\" ?', NULL, 'a\nb')");
+        // TiDB says of one that reads a row by its key that it was not prepared.
+        assert_eq!(read(several, Some(false)), read(several, Some(true)));
+        let twice = several.replace(" [", " [arguments: (-1.5, \"a \"b\" ?\", NULL, 0x610A62)] [");
+        assert_eq!(read(&twice, None), read(several, None));
+        assert_eq!(prepared("SELECT ? [arguments: 7] [arguments: 7];").unwrap().1, [some("7")]);
+        let text = "INSERT INTO t VALUES (1, 'a [arguments: 3]');";
+        assert_eq!(read(text, Some(false)), Ok((text.trim_end_matches(';').to_owned(), None)));
+        assert_eq!(prepared("UPDATE t SET a = ?, b = ' [arguments: 3]' [arguments: 7];").unwrap().1, [some("7")]);
         assert_eq!(prepared("SELECT 1;"), Some(("SELECT 1".to_owned(), Vec::new())));
         assert_eq!(read("SELECT 1;", Some(false)), Ok(("SELECT 1".to_owned(), None)));
     }
@@ -134,6 +158,7 @@ mod tests {
             ("SELECT c FROM t WHERE id = ?;", Some(true), "without their values"),
             ("SELECT ?, ? [arguments: (\"a\", \"b\", 1)];", Some(true), "without their values"),
             ("SELECT ? [arguments: 0xFF00];", Some(true), "without their values"),
+            ("SELECT ? [arguments: 0xFF00];", Some(false), "without their values"),
             ("SELECT ? [arguments: \"xxx\" len(3000)];", Some(true), "without their values"),
             ("SELECT ?, ? [arguments: (\"xxx\" len(3000), 1)];", Some(true), "without their values"),
             ("SELECT 1 -- one FROM t;", Some(false), "comment"),
