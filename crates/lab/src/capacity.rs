@@ -323,7 +323,7 @@ impl Searches<'_> {
         self.progress.passing(&head);
         let mut repeats = 0;
         let trial = loop {
-            let task = session.ready((hunt.stage, &block), &key, hunt.spec(probe), hunt.trials, self.progress)?;
+            let (task, _) = session.ready((hunt.stage, &block), &key, hunt.spec(probe), hunt.trials, self.progress)?;
             let shown = &mut |interval: &Interval| self.progress.passing(&format!("{head} · {}", second_text(interval)));
             let ran = session.run(hunt.stage, task, &mut Seconds(shown));
             match (ran, session.context.fleet) {

@@ -12,7 +12,7 @@ use perbuck_workloads::Plan;
 use crate::inputs::Inputs;
 use crate::progress::clock_text;
 use crate::rates::{Rates, target_of};
-use crate::session::{RELOADED, RESTORED};
+use crate::session::readied::{RELOADED, RESTORED, SAVED};
 
 /// Beside its window a trial connects, reads counters and counts rows: rough, measured with the release build on two processors that
 /// the server shared.
@@ -203,13 +203,13 @@ struct Resets {
     how: &'static str,
     /// How long that takes each time with the check before it, in times of a load, where it was not seen.
     share: f64,
-    /// What is done once before, likewise.
-    once: f64,
+    /// How often a copy is saved.
+    saves: f64,
 }
 
 impl Resets {
     fn of(study: &Study, contender: &Contender, (w, plan): (usize, &Plan)) -> Self {
-        let none = Self { times: 0.0, how: RELOADED, share: 1.0 + CHECK_SHARE, once: 0.0 };
+        let none = Self { times: 0.0, how: RELOADED, share: 1.0 + CHECK_SHARE, saves: 0.0 };
         let default = if plan.size().grows { Reset::PerBlock } else { Reset::Never };
         let Some(spec) = study.workloads.get(w) else { return none };
         let sweep = study.sweep_of(&spec.name);
@@ -217,12 +217,9 @@ impl Resets {
         match spec.reset.unwrap_or(default) {
             Reset::Never => none,
             Reset::Restore | Reset::PerBlock if contender.control_of.is_some() => none,
-            Reset::Restore => Self {
-                times: (blocks - 1.0) * deployments,
-                how: RESTORED,
-                share: COPY_SHARE + CHECK_SHARE,
-                once: COPY_SHARE * deployments,
-            },
+            Reset::Restore => {
+                Self { times: (blocks - 1.0) * deployments, how: RESTORED, share: COPY_SHARE + CHECK_SHARE, saves: deployments }
+            }
             Reset::PerBlock => Self { times: (blocks - 1.0) * deployments, ..none },
             Reset::PerTrial => Self { times: (blocks * sweep.levels().len() as f64 - 1.0) * deployments, ..none },
         }
@@ -231,10 +228,14 @@ impl Resets {
 
 /// How long these resets take, and whether earlier studies tell it; `load` is the time of a load.
 fn reload(rates: &Rates, data: &DataLoad, load: Duration, resets: &Resets) -> (Duration, bool) {
-    let seen = rates.bytes_per_s(&data.reset(resets.how));
-    let each = seen.map(|rate| Duration::try_from_secs_f64(data.bytes as f64 / rate.max(1.0)).unwrap_or(Duration::MAX));
-    let time = each.unwrap_or_else(|| load.mul_f64(resets.share)).mul_f64(resets.times) + load.mul_f64(resets.once);
-    (time, seen.is_some() || time.is_zero())
+    let all = |how, times: f64, share| {
+        let seen = rates.bytes_per_s(&data.reset(how));
+        let each = seen.map(|rate| Duration::try_from_secs_f64(data.bytes as f64 / rate.max(1.0)).unwrap_or(Duration::MAX));
+        let time = each.unwrap_or_else(|| load.mul_f64(share)).mul_f64(times);
+        (time, seen.is_some() || time.is_zero())
+    };
+    let (saves, resets) = (all(SAVED, resets.saves, COPY_SHARE), all(resets.how, resets.times, resets.share));
+    (saves.0 + resets.0, saves.1 && resets.1)
 }
 
 /// How long a run still takes: estimated first, and revised by what loads and trials really took.
@@ -274,9 +275,9 @@ impl TimeLeft {
         self.estimate.data.get(stage).cloned().flatten()
     }
 
-    /// The data of a stage, where this word of a record says that they were reset.
-    pub(crate) fn data_reset(&self, stage: usize, how: &str) -> Option<DataLoad> {
-        self.data_of(stage).filter(|_| matches!(how, RESTORED | RELOADED)).map(|data| data.reset(how))
+    /// The data of a stage, with what was done with them.
+    pub(crate) fn data_done(&self, stage: usize, done: Option<&str>) -> Option<DataLoad> {
+        Some(self.data_of(stage)?.reset(done?))
     }
 
     /// A trial of this planned length is over; it took so long with all that belongs to it.
@@ -350,10 +351,12 @@ mod tests {
         inputs.rates.saw(&data, 30_000);
         assert!(!Estimate::of(&inputs).guessed.is_zero(), "no restore was seen");
         inputs.rates.saw(&data.reset(RESTORED), 4_000);
+        assert!(!Estimate::of(&inputs).guessed.is_zero(), "no save was seen");
+        inputs.rates.saw(&data.reset(SAVED), 5_000);
         let known = Estimate::of(&inputs);
-        // A load of 20 s is saved once, and restored before the second and the third block.
+        // The copy is saved once, and restored before the second and the third block.
         let resets = known.around * 3 - AROUND * 3;
-        assert!(known.guessed.is_zero() && resets.abs_diff(Duration::from_secs(3 + 8)) < Duration::from_millis(10), "{known:?}");
+        assert!(known.guessed.is_zero() && resets.abs_diff(Duration::from_secs(5 + 8)) < Duration::from_millis(10), "{known:?}");
     }
 
     #[test]

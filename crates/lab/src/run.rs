@@ -341,8 +341,8 @@ impl Run<'_> {
     ) -> Result<Trial, LabError> {
         let study = session.context.study;
         self.meter.now(Work::Loads)?;
-        let task = session.ready(stage, key, trial::spec(study, key), position, self.progress)?;
-        self.time.data_reset(stage.0, task.data).map_or(Ok(()), |data| self.meter.note_load(Some(data)))?;
+        let (task, done) = session.ready(stage, key, trial::spec(study, key), position, self.progress)?;
+        self.time.data_done(stage.0, done).map_or(Ok(()), |data| self.meter.note_load(Some(data)))?;
         self.meter.now(Work::Trials)?;
         let Self { progress, live, time, left, of, began: run_began, .. } = self;
         let head = format!("[{}/{of}] {}", position + 1, key.title());

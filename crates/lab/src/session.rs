@@ -29,47 +29,9 @@ use crate::stage::Stage;
 use crate::trial::{self, Context, Task};
 
 mod copies;
+pub(crate) mod readied;
 
-/// Words of a record for data that were reset.
-pub(crate) const RESTORED: &str = "restored";
-pub(crate) const RELOADED: &str = "reloaded";
-
-/// What was done with the data before a trial.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Readied {
-    /// Another tool made them, and they are used as they are.
-    Foreign,
-    /// Nothing.
-    Kept,
-    /// A copy of them was saved.
-    Saved,
-    /// A copy took their place.
-    Restored,
-    /// They were loaded again.
-    Reloaded,
-}
-
-impl Readied {
-    /// Its word in a record, which says what the data are: one that was saved is what was loaded.
-    fn word(self) -> &'static str {
-        match self {
-            Self::Foreign => "foreign",
-            Self::Kept | Self::Saved => "kept",
-            Self::Restored => RESTORED,
-            Self::Reloaded => RELOADED,
-        }
-    }
-
-    /// Whether the data are others than those of the trial before.
-    fn is_new(self) -> bool {
-        matches!(self, Self::Restored | Self::Reloaded)
-    }
-
-    /// Whether servers have other pages in memory than after the trial before: a copy is made while they are stopped.
-    fn forgets(self) -> bool {
-        self.is_new() || self == Self::Saved
-    }
-}
+use readied::Readied;
 
 /// The targets of a study while its trials run.
 pub(crate) struct Session<'a> {
@@ -163,7 +125,7 @@ impl<'a> Session<'a> {
         self.globals.release(contender)
     }
 
-    /// Brings data and settings into the state that a trial of `block` must find.
+    /// Brings data and settings into the state that a trial of `block` must find; the trial, and what was done with the data that took time.
     pub(crate) fn ready<'k>(
         &mut self,
         (stage, block): (usize, &str),
@@ -171,7 +133,7 @@ impl<'a> Session<'a> {
         spec: TrialSpec,
         position: usize,
         progress: &mut dyn Progress,
-    ) -> Result<Task<'k>, LabError>
+    ) -> Result<(Task<'k>, Option<&'static str>), LabError>
     where
         'a: 'k,
     {
@@ -214,7 +176,7 @@ impl<'a> Session<'a> {
         })?;
         let (plan, metric) = (&self.inputs.plans[stage % study.workloads.len()], study.metric_of(&key.workload).clone());
         let stage = &stages[stage];
-        Ok(Task {
+        let task = Task {
             key,
             spec,
             position,
@@ -226,7 +188,8 @@ impl<'a> Session<'a> {
             data_size,
             prewarm,
             cold,
-        })
+        };
+        Ok((task, readied.done()))
     }
 
     /// What the data of a stage take; the servers are asked once, and after each load.

@@ -69,7 +69,8 @@ pub struct DataLoad {
     pub kind: String,
     /// Bytes of its rows as text.
     pub bytes: u64,
-    /// How the data of an earlier block were replaced: `restored` or `reloaded`, with all that comes between two blocks; `None` of a first load.
+    /// What was done with loaded data: a copy `saved`, or those of an earlier block `restored` or `reloaded`, with all that comes between two blocks;
+    /// `None` of a first load.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reset: Option<String>,
 }

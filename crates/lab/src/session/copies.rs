@@ -6,7 +6,8 @@ use std::time::Instant;
 
 use perbuck_load::driver::CopyScope;
 
-use super::{Readied, Session};
+use super::Session;
+use super::readied::Readied;
 use crate::data::{DataState, FRESH};
 use crate::error::{ErrorKind, LabError};
 use crate::preflight;
