@@ -2,7 +2,8 @@
 //!
 //! Each terminal says what it does next and when that is due. A statement waits for those of other terminals that are due earlier, and due by
 //! now. For an answer it waits only where that statement was sent late, and no longer than the two are apart by the schedule: a slow answer alone
-//! holds no other terminal. So nothing waits in a trial that keeps its times.
+//! holds no other terminal until the next statement of its own is due, and none that may hold what it waits for. So nothing waits in a trial that
+//! keeps its times.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -16,16 +17,29 @@ use crate::window::Window;
 pub const LIMIT: Duration = Duration::from_secs(1);
 /// How long it waits while no terminal does anything: then what it waits for may wait for it, by a lock on the server.
 pub const STANDSTILL: Duration = Duration::from_millis(100);
+/// How often it looks whether any does.
+const LOOK: Duration = Duration::from_millis(20);
 
 /// What a terminal does next, in microseconds of the schedule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Next {
     /// It sends a statement.
     Sends(u64),
-    /// It has the answer, due then, of one that others see the effect of, and that was sent so late.
-    Answered(u64, u64),
+    /// It has an answer.
+    Answered(Answer),
     /// Nothing that others wait for.
     Nothing,
+}
+
+/// The answer of a statement that others see the effect of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Answer {
+    /// When it is due.
+    pub due_us: u64,
+    /// How late its statement was sent.
+    pub late_us: u64,
+    /// When the terminal sends its next statement, if it does.
+    pub then_us: Option<u64>,
 }
 
 /// Where a statement stands, in microseconds of the schedule.
@@ -35,6 +49,8 @@ pub struct Rank {
     pub sends_us: u64,
     /// What was answered up to this is answered before it.
     pub begins_us: u64,
+    /// Whether its terminal may hold what others wait for, such as locks of its transaction.
+    pub holds: bool,
 }
 
 /// How the microseconds of a schedule lie in time.
@@ -66,9 +82,9 @@ impl Schedule {
 /// How long a statement has waited.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Held {
-    /// Zero where none was before it.
+    /// Until it went on.
     pub time: Duration,
-    /// It went on although others were before it.
+    /// Whether it went on although others were still before it.
     pub overtook: bool,
 }
 
@@ -77,16 +93,31 @@ pub struct Held {
 pub struct Order {
     /// Side by side, so that a terminal that looks at all reads few lines of memory.
     next: Box<[Slot]>,
-    waiting: AtomicU32,
-    waiters: Waiters,
+    followers: Box<[Followers]>,
 }
 
 /// What a terminal does next.
 #[derive(Debug)]
 struct Slot {
     word: AtomicU64,
-    /// How late the statement was sent whose answer comes next.
+    /// Of the answer that comes next.
     late_us: AtomicU64,
+    then_us: AtomicU64,
+}
+
+/// Statements that wait for a terminal.
+#[derive(Debug, Default)]
+struct Followers {
+    count: AtomicU32,
+    waiters: Waiters,
+}
+
+/// A terminal that a statement waits for.
+#[derive(Debug, Clone, Copy)]
+struct Before {
+    terminal: usize,
+    word: u64,
+    until_us: u64,
 }
 
 /// The last bit: no statement waits for it any more.
@@ -98,30 +129,52 @@ impl Next {
     fn word(self) -> u64 {
         match self {
             Self::Sends(at_us) => at_us << 2,
-            Self::Answered(at_us, _) => at_us << 2 | ANSWERED,
+            Self::Answered(answer) => answer.due_us << 2 | ANSWERED,
             Self::Nothing => u64::MAX,
         }
     }
 }
 
-impl Rank {
-    /// Until when it waits for a terminal whose next is this, where what is due up to `now_us` is; `None` where it does not.
+impl Slot {
+    fn set(&self, next: Next) {
+        if let Next::Answered(answer) = next {
+            self.late_us.store(answer.late_us, Ordering::SeqCst);
+            self.then_us.store(answer.then_us.unwrap_or(u64::MAX), Ordering::SeqCst);
+        }
+        // In one order with the number of those that wait: whoever is not counted yet sees this word.
+        self.word.store(next.word(), Ordering::SeqCst);
+    }
+
+    fn word(&self) -> u64 {
+        self.word.load(Ordering::SeqCst)
+    }
+
+    /// Until when a statement waits for a terminal with this word, where what is due up to `now_us` is; `None` where it does not.
     #[inline]
-    fn waits_until(self, word: u64, late_us: u64, now_us: u64) -> Option<u64> {
+    fn holds_until(&self, word: u64, rank: Rank, now_us: u64) -> Option<u64> {
+        let sends = |at_us: u64| (at_us < rank.sends_us && at_us <= now_us).then_some(u64::MAX);
         let at_us = word >> 2;
-        let (before, until_us) = match word & ANSWERED {
-            0 => (at_us < self.sends_us, u64::MAX),
-            _ => (at_us <= self.begins_us, self.begins_us.saturating_add(late_us)),
-        };
-        (word & PASSED == 0 && before && at_us <= now_us && now_us < until_us).then_some(until_us)
+        if word & PASSED != 0 {
+            None
+        } else if word & ANSWERED == 0 {
+            sends(at_us)
+        } else {
+            let until_us = rank.begins_us.saturating_add(self.late_us.load(Ordering::SeqCst));
+            let answered = at_us <= rank.begins_us && at_us <= now_us && now_us < until_us;
+            // An answer that does not come may wait for what this terminal holds.
+            let then = sends(self.then_us.load(Ordering::SeqCst)).filter(|_| !rank.holds);
+            then.or(answered.then_some(until_us))
+        }
     }
 }
 
 impl Order {
     /// Of terminals that do nothing yet.
     pub fn new(terminals: u32) -> Arc<Self> {
-        let slot = |_| Slot { word: AtomicU64::new(Next::Nothing.word()), late_us: AtomicU64::new(0) };
-        Arc::new(Self { next: (0..terminals).map(slot).collect(), waiting: AtomicU32::new(0), waiters: Waiters::default() })
+        let nothing = AtomicU64::new;
+        let slot = |_| Slot { word: nothing(Next::Nothing.word()), late_us: nothing(0), then_us: nothing(u64::MAX) };
+        let followers = (0..terminals).map(|_| Followers::default()).collect();
+        Arc::new(Self { next: (0..terminals).map(slot).collect(), followers })
     }
 
     /// The part of a terminal, until it is dropped.
@@ -130,29 +183,33 @@ impl Order {
     }
 
     fn set(&self, terminal: usize, next: Next) {
-        let Some(slot) = self.next.get(terminal) else { return };
-        if let Next::Answered(_, late_us) = next {
-            slot.late_us.store(late_us, Ordering::SeqCst);
-        }
-        // In one order with the number of those that wait: whoever is not counted yet sees this word.
-        slot.word.store(next.word(), Ordering::SeqCst);
-        if self.waiting.load(Ordering::SeqCst) > 0 {
-            self.waiters.wake();
+        let Some((slot, followers)) = self.next.get(terminal).zip(self.followers.get(terminal)) else { return };
+        slot.set(next);
+        if followers.count.load(Ordering::SeqCst) > 0 {
+            followers.waiters.wake();
         }
     }
 
     /// Another number once any terminal has moved on.
     fn state(&self) -> u64 {
-        self.next.iter().fold(0, |sum, next| next.word.load(Ordering::SeqCst).wrapping_add(sum))
+        self.next.iter().fold(0, |sum, slot| slot.word().wrapping_add(sum))
     }
 
-    /// The terminals that another one waits for, with what each does next and until when it waits.
-    fn before(&self, terminal: usize, rank: Rank, now_us: u64) -> impl Iterator<Item = (&Slot, u64, u64)> {
-        let others = self.next.iter().enumerate().filter(move |(other, _)| *other != terminal);
-        others.filter_map(move |(_, slot)| {
-            let word = slot.word.load(Ordering::SeqCst);
-            Some((slot, word, rank.waits_until(word, slot.late_us.load(Ordering::SeqCst), now_us)?))
+    /// The terminals that another one waits for.
+    fn before(&self, mine: usize, rank: Rank, now_us: u64) -> impl Iterator<Item = Before> {
+        let others = self.next.iter().enumerate().filter(move |(other, _)| *other != mine);
+        others.filter_map(move |(terminal, slot)| {
+            let word = slot.word();
+            Some(Before { terminal, word, until_us: slot.holds_until(word, rank, now_us)? })
         })
+    }
+
+    /// From now on no statement waits for these, unless they have moved on meanwhile.
+    fn pass(&self, before: impl Iterator<Item = Before>) {
+        for Before { terminal, word, .. } in before {
+            let _ = self.next[terminal].word.compare_exchange(word, word | PASSED, Ordering::SeqCst, Ordering::SeqCst);
+            self.followers[terminal].waiters.wake();
+        }
     }
 }
 
@@ -170,7 +227,7 @@ impl Member {
         self.order.set(self.terminal, next);
     }
 
-    /// Waits until a statement may be sent. After [`LIMIT`], or [`STANDSTILL`], no statement waits any more for what it has waited for.
+    /// Waits until a statement may be sent: [`LIMIT`] at most, and [`STANDSTILL`] where nothing moves.
     #[inline]
     pub async fn wait(&self, rank: Rank, schedule: Schedule) -> Held {
         if self.is_free(rank, schedule.now_us()) { Held::default() } else { self.wait_for_others(rank, schedule).await }
@@ -182,30 +239,38 @@ impl Member {
 
     async fn wait_for_others(&self, rank: Rank, schedule: Schedule) -> Held {
         let since = perbuck_event::now();
-        let _waits = Waits::of(&self.order.waiting);
         let (mut state, mut moved) = (self.order.state(), since);
-        let overtook = loop {
-            let until_us = self.order.before(self.terminal, rank, schedule.now_us()).map(|(_, _, until_us)| until_us).min();
-            let until = schedule.moment(until_us.unwrap_or(u64::MAX)).min(moved + STANDSTILL);
-            let free = self.order.waiters.until(|| self.is_free(rank, schedule.now_us()).then_some(()));
-            if timeout_at(until, free).await.is_ok() {
-                break false;
-            }
+        loop {
             let (now, before) = (perbuck_event::now(), std::mem::replace(&mut state, self.order.state()));
             if state != before {
                 moved = now;
             }
-            if now - moved >= STANDSTILL || now - since >= LIMIT {
-                break true;
+            let all = || self.order.before(self.terminal, rank, schedule.now_us());
+            // Whoever comes right before it moves last, so few statements wait for the same terminal.
+            let Some(last) = all().max_by_key(|other| other.word) else {
+                return Held { time: now - since, overtook: false };
+            };
+            if now - moved >= STANDSTILL {
+                self.order.pass(all());
+                return Held { time: now - since, overtook: true };
             }
-        };
-        if overtook {
-            for (slot, word, _) in self.order.before(self.terminal, rank, schedule.now_us()) {
-                // Where it has moved on meanwhile, it is waited for again.
-                let _ = slot.word.compare_exchange(word, word | PASSED, Ordering::SeqCst, Ordering::SeqCst);
+            if now - since >= LIMIT {
+                // Others move. The first may be the one that does not.
+                self.order.pass(all().min_by_key(|other| other.word).into_iter());
+                return Held { time: now - since, overtook: true };
             }
+            let until_us = all().map(|other| other.until_us).min().unwrap_or(u64::MAX);
+            self.moves(last, schedule.moment(until_us).min(now + LOOK)).await;
         }
-        Held { time: perbuck_event::now() - since, overtook }
+    }
+
+    /// Waits until another terminal moves on, or until then.
+    async fn moves(&self, other: Before, until: Moment) {
+        let (slot, followers) = (&self.order.next[other.terminal], &self.order.followers[other.terminal]);
+        let _counted = Counted::of(&followers.count);
+        let moved = followers.waiters.until(|| (slot.word() != other.word).then_some(()));
+        // Either way the statement looks again.
+        let _ = timeout_at(until, moved).await;
     }
 }
 
@@ -216,16 +281,16 @@ impl Drop for Member {
 }
 
 /// One that waits is counted.
-struct Waits<'a>(&'a AtomicU32);
+struct Counted<'a>(&'a AtomicU32);
 
-impl<'a> Waits<'a> {
-    fn of(waiting: &'a AtomicU32) -> Self {
-        waiting.fetch_add(1, Ordering::SeqCst);
-        Self(waiting)
+impl<'a> Counted<'a> {
+    fn of(count: &'a AtomicU32) -> Self {
+        count.fetch_add(1, Ordering::SeqCst);
+        Self(count)
     }
 }
 
-impl Drop for Waits<'_> {
+impl Drop for Counted<'_> {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::SeqCst);
     }
@@ -238,7 +303,7 @@ mod tests {
     use super::*;
 
     fn at(us: u64) -> Rank {
-        Rank { sends_us: us, begins_us: us }
+        Rank { sends_us: us, begins_us: us, holds: false }
     }
 
     /// One that has long begun, so that all is due.
@@ -266,17 +331,36 @@ mod tests {
     fn an_answer_is_waited_for_only_after_a_late_statement_and_no_longer_than_that_was_late() {
         let order = Order::new(2);
         let [mine, other] = [0, 1].map(|terminal| order.member(terminal));
-        other.next(Next::Answered(50, 30));
+        let answered = |late_us| Next::Answered(Answer { due_us: 50, late_us, then_us: None });
+        other.next(answered(30));
         assert!(!mine.is_free(at(50), 79), "its answer came before");
         assert!(mine.is_free(at(50), 80), "both are as late as each other");
-        assert!(mine.is_free(Rank { sends_us: 90, begins_us: 49 }, 60), "both were under way at once");
-        other.next(Next::Answered(50, 0));
+        assert!(mine.is_free(Rank { sends_us: 90, ..at(49) }, 60), "both were under way at once");
+        other.next(answered(0));
         assert!(mine.is_free(at(50), 50), "a slow answer alone holds no other terminal");
-        // It wakes by itself when the time has passed.
-        let opens = perbuck_event::now();
-        other.next(Next::Answered(10, 30_000));
-        let held = perbuck_event::block_on(mine.wait(at(10_000), Schedule { opens, speed: 1.0 })).unwrap();
-        assert!(!held.overtook && perbuck_event::now() - opens >= Duration::from_millis(40), "{held:?}");
+        other.next(Next::Answered(Answer { due_us: 50, late_us: 0, then_us: Some(60) }));
+        assert!(mine.is_free(at(60), 60), "nor does it before its next statement is due");
+        assert!(!mine.is_free(at(70), 70), "which comes before this one");
+        assert!(mine.is_free(Rank { holds: true, ..at(70) }, 70), "it may wait for what this one holds");
+    }
+
+    #[test]
+    fn a_statement_goes_on_by_itself_when_it_has_waited_for_an_answer_as_long_as_it_may() {
+        let order = Order::new(2);
+        let [mine, other] = [0, 1].map(|terminal| order.member(terminal));
+        let schedule = Schedule { opens: perbuck_event::now(), speed: 1.0 };
+        let answered = Next::Answered(Answer { due_us: 10, late_us: 30_000, then_us: None });
+        other.next(answered);
+        let held = perbuck_event::block_on(mine.wait(at(10_000), schedule)).unwrap();
+        assert!(!held.overtook && schedule.now_us() >= 40_000, "{held:?}");
+        // Also where its statement was sent meanwhile.
+        let schedule = Schedule { opens: perbuck_event::now().plus_ns(-20_000_000), speed: 1.0 };
+        other.next(Next::Sends(10));
+        std::thread::scope(|scope| {
+            scope.spawn(|| other.next(answered));
+            let held = perbuck_event::block_on(mine.wait(at(10_000), schedule)).unwrap();
+            assert!(!held.overtook && schedule.now_us() >= 40_000, "{held:?}");
+        });
     }
 
     #[test]

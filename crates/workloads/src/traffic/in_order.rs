@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use perbuck_load::order::{Held, Member, Next, Rank, Schedule};
+use perbuck_load::order::{Answer, Held, Member, Next, Rank, Schedule};
 use perbuck_load::window::Window;
 
 use super::recording::Step;
@@ -35,10 +35,10 @@ impl InOrder {
         (recorded_us - self.start_us).max(0) as u64
     }
 
-    /// Waits until a statement may be sent; what it does next is told to others.
+    /// Waits until a statement may be sent, whose transaction may hold locks; what it does next is told to others.
     #[inline]
-    pub(super) async fn wait(&mut self, step: &Step, after: Option<&Step>) {
-        let rank = Rank { sends_us: self.us(step.order_us()), begins_us: self.us(step.began_us) };
+    pub(super) async fn wait(&mut self, (step, holds): (&Step, bool), after: Option<&Step>) {
+        let rank = Rank { sends_us: self.us(step.order_us()), begins_us: self.us(step.began_us), holds };
         // Without a window nothing is due.
         let Some(schedule) = self.schedule else { return };
         let Held { time, overtook } = self.member.wait(rank, schedule).await;
@@ -46,7 +46,8 @@ impl InOrder {
         self.overtook = self.overtook.saturating_add(u16::from(overtook));
         if step.acts {
             let late_us = schedule.now_us().saturating_sub(rank.begins_us);
-            self.member.next(Next::Answered(self.us(step.ended_us()), late_us));
+            let then_us = after.map(|step| self.us(step.order_us()));
+            self.member.next(Next::Answered(Answer { due_us: self.us(step.ended_us()), late_us, then_us }));
         } else {
             self.before(after);
         }

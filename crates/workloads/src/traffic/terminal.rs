@@ -123,11 +123,12 @@ async fn send_all<S: Session>(
     mut order: Option<&mut InOrder>,
     access: Access,
 ) -> Result<Compared> {
-    let (mut compared, mut diverged) = (0_u16, 0_u16);
+    let (mut compared, mut diverged, mut holds) = (0_u16, 0_u16, false);
     for (position, step) in steps.iter().enumerate() {
         let next = steps.get(position + 1).or(after);
         if let Some(order) = &mut order {
-            order.wait(step, next).await;
+            order.wait((step, holds), next).await;
+            holds |= step.acts;
         }
         let rows = send(recording, connection, step, access).await?;
         if let Some(order) = order.as_ref().filter(|_| step.acts) {
