@@ -1,6 +1,6 @@
 //! A real TiDB with its embedded store, from the program of `dev/tidb`.
 
-use std::io::Write;
+use std::fs::File;
 use std::net::TcpListener;
 use std::process::{Child, Command, Output, Stdio};
 
@@ -22,7 +22,7 @@ fn free_port() -> u16 {
 
 /// Starts one in the folder of a test, with the configuration that may lie there.
 pub fn spawn(desk: &Desk, port: u16, status: u16) -> Child {
-    let log = std::fs::File::options().append(true).create(true).open(desk.path("tidb.log")).unwrap();
+    let log = File::options().append(true).create(true).open(desk.path("tidb.log")).unwrap();
     let (data, temp) = (desk.path("data"), desk.path("temp"));
     Command::new(server("PERBUCK_TEST_TIDB"))
         .args(["--store=unistore", "--host=127.0.0.1", "--status-host=127.0.0.1"])
@@ -68,18 +68,15 @@ impl Tidb {
     /// The same with more options of the client.
     pub fn client_with(&self, options: &[&str], sql: &str) -> Output {
         let port = self.port.to_string();
-        // By its input: `--execute` would switch `--force` off.
-        let mut client = Command::new("mariadb")
+        // By a file: `--execute` would switch `--force` off.
+        self.desk.write("client.sql", sql);
+        Command::new("mariadb")
             .args(["--no-defaults", "-h127.0.0.1", "-P", &port, "-uroot", "-N", "-B"])
             .args(options)
             .arg("test")
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
-        client.stdin.take().unwrap().write_all(sql.as_bytes()).unwrap();
-        client.wait_with_output().unwrap()
+            .stdin(File::open(self.desk.path("client.sql")).unwrap())
+            .output()
+            .unwrap()
     }
 
     pub fn sql(&self, sql: &str) -> String {
