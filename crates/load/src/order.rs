@@ -260,7 +260,7 @@ impl Member {
                 return Held { time: now - since, overtook: true };
             }
             let until_us = all().map(|other| other.until_us).min().unwrap_or(u64::MAX);
-            self.moves(last, schedule.moment(until_us).min(now + LOOK)).await;
+            self.moves(last, schedule.moment(until_us).min(now + LOOK).min(since + LIMIT)).await;
         }
     }
 

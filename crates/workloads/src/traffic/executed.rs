@@ -22,7 +22,7 @@ impl Template {
                     last.push_str(parts.next().unwrap_or_default());
                     pieces.extend(parts.map(str::to_owned));
                 }
-                Segment::Text(text) | Segment::Name(text) | Segment::Comment(text) => last.push_str(text),
+                other => last.push_str(other.text()),
             }
         }
         (!sql.is_empty()).then(|| Self { sql: sql.to_owned(), pieces })
