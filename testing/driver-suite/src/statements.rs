@@ -207,17 +207,17 @@ pub async fn assert_odd_rows<S: Server>(session: &mut impl Session, table: &Bulk
 
 /// By INSERT statements.
 pub fn rows_are_inserted_as_they_are_all_or_none<S: Server>() {
-    bulk::<S>(async |session, table, cells| session.insert_rows(table, cells).await);
+    bulk::<S>("inserted", async |session, table, cells| session.insert_rows(table, cells).await);
 }
 
 /// By the fastest way that the database has.
 pub fn rows_are_loaded_as_they_are_all_or_none<S: Server>() {
-    bulk::<S>(async |session, table, cells| session.load_rows(table, cells).await);
+    bulk::<S>("loaded", async |session, table, cells| session.load_rows(table, cells).await);
 }
 
 type SessionOf<S> = <<S as Server>::Driver as Driver>::Session;
 
-fn bulk<S: Server>(put: impl AsyncFn(&mut SessionOf<S>, &BulkTable, &Params) -> Result<u64, DriverError>) {
+fn bulk<S: Server>(name: &str, put: impl AsyncFn(&mut SessionOf<S>, &BulkTable, &Params) -> Result<u64, DriverError>) {
     on_each(async |server: &S| {
         for mode in std::iter::once(&"").chain(S::MODES) {
             let what = format!("{server:?} {mode}");
@@ -225,7 +225,7 @@ fn bulk<S: Server>(put: impl AsyncFn(&mut SessionOf<S>, &BulkTable, &Params) -> 
             if !mode.is_empty() {
                 run(&mut session, mode).await;
             }
-            let table = bulk_table::<S>(&mut session, "bulk").await;
+            let table = bulk_table::<S>(&mut session, name).await;
             // Several statements, the last of which fails.
             let error = put(&mut session, &table, &odd_rows_with_a_duplicate::<S>()).await.unwrap_err();
             assert_error(&error, ErrorClass::Failed, S::DUPLICATE);

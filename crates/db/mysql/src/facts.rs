@@ -214,7 +214,8 @@ mod tests {
         assert_eq!(pid_of_file(&BTreeMap::new()), None);
         let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
         std::thread::sleep(std::time::Duration::from_millis(300));
-        let (own, age) = (age_of(std::process::id()).unwrap(), age_of(child.id()).unwrap());
+        let age = age_of(child.id()).unwrap();
+        let own = age_of(std::process::id()).unwrap();
         child.kill().and_then(|()| child.wait()).unwrap();
         assert!((0.2..5.0).contains(&age) && own >= age, "{own} {age}");
         assert_eq!(age_of(u32::MAX), None);

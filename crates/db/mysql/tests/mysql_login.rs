@@ -3,7 +3,7 @@
 
 mod mysql_support;
 
-use mysql_support::{MYSQL9, Mysql, Server as _, SharedServer as _, run};
+use mysql_support::{MYSQL9, Mysql, Server as _, SharedServer as _, run, variable};
 use perbuck_driver_suite::login::{self, right_and_wrong, try_login};
 use perbuck_event::block_on;
 
@@ -36,12 +36,18 @@ fn caching_sha2_password() {
     .unwrap();
 }
 
-/// As any MySQL 8 with its own certificate in a network is: a server of the wrong kind would have the password.
+/// As any MySQL 8 with its own certificate in a network is: a server of the wrong kind would have the password. The account is this
+/// test's alone, since a login of another test would be kept in the server's cache.
 #[test]
 fn the_password_itself_goes_to_a_verified_server() {
     block_on(async {
         let mut admin = MYSQL9.session("tls=required").await;
-        let account = ("sha2_user", "PERBUCK_TEST_MYSQL9_SHA2_PASSWORD");
+        let password = "PERBUCK_TEST_MYSQL9_SHA2_PASSWORD";
+        let user = format!("verifying_{}", std::process::id());
+        let identified = format!("IDENTIFIED WITH caching_sha2_password BY '{}'", variable(password));
+        run(&mut admin, &format!("CREATE USER {user}@'%' {identified}")).await;
+        run(&mut admin, &format!("GRANT SELECT ON test.* TO {user}@'%'")).await;
+        let account = (&*user, password);
         let mut forget = async || _ = run(&mut admin, "FLUSH PRIVILEGES").await;
         login::the_password_itself_goes_to_a_verified_server(&MYSQL9, account, &mut forget).await;
         // Without TLS the server sends a key, which may be anybody's.
@@ -53,6 +59,7 @@ fn the_password_itself_goes_to_a_verified_server() {
                 Err(error) => assert!(!sent && error.message.contains("`send_password=always`"), "{error}"),
             }
         }
+        run(&mut admin, &format!("DROP USER {user}@'%'")).await;
     })
     .unwrap();
 }

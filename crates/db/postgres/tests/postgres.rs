@@ -8,14 +8,14 @@ use std::sync::Arc;
 use perbuck_database::dialect::Dialect as _;
 use perbuck_driver_suite::statements::bulk_table;
 use perbuck_event::block_on;
-use perbuck_load::driver::{Access, Driver as _, Effect, Session};
+use perbuck_load::driver::{Access, Driver as _, Effect, Session, SessionId};
 use perbuck_load::error::ErrorClass;
 use perbuck_load::statement::{Catalogue, Verb};
 use perbuck_load::values::{Params, Rows};
 use perbuck_postgres::Family;
 use postgres_support::{
-    Postgres, SERVER, Server as _, SharedServer as _, assert_error, bound, cells, error_of, prepare_read, run, select, state,
-    table,
+    ADMIN, OWNER_PASSWORD, Postgres, SERVER, Server as _, SharedServer as _, assert_error, bound, cells, error_of, prepare_read,
+    run, select, state, table,
 };
 
 perbuck_driver_suite::tests!(Postgres: statements::{
@@ -209,9 +209,14 @@ fn a_statement_that_is_stopped_fails_alone() {
 #[test]
 fn the_size_of_data_is_that_of_the_files_of_their_tables() {
     block_on(async {
-        let (driver, mut session, mut admin) = (SERVER.driver(""), SERVER.session("").await, SERVER.admin().await);
+        let mut owner = SERVER.admin().await;
+        run(&mut owner, "DROP DATABASE IF EXISTS perbuck_sizes").await;
+        run(&mut owner, "CREATE DATABASE perbuck_sizes OWNER perbuck").await;
+        // Other tests would change the size of a database that they share with it.
+        let driver = Postgres::driver_in("perbuck_sizes", (Postgres::OWNER, OWNER_PASSWORD));
+        let mut session = driver.connect(SessionId::Own(0)).await.unwrap();
+        let mut admin = Postgres::driver_in("perbuck_sizes", ADMIN).connect(SessionId::Own(1)).await.unwrap();
         let mut rows = Rows::default();
-        run(&mut session, "DROP TABLE IF EXISTS size_whole, size_parts").await;
         run(&mut session, "CREATE TABLE size_whole (id int PRIMARY KEY, k int, pad text)").await;
         run(&mut session, "CREATE TABLE size_parts (id int PRIMARY KEY, k int, pad text) PARTITION BY HASH (id)").await;
         for part in 0..2 {
@@ -260,7 +265,9 @@ fn the_size_of_data_is_that_of_the_files_of_their_tables() {
                 }
             }
         }
-        run(&mut session, "DROP TABLE size_whole, size_parts").await;
+        session.close().await;
+        admin.close().await;
+        run(&mut owner, "DROP DATABASE perbuck_sizes WITH (FORCE)").await;
     })
     .unwrap();
 }

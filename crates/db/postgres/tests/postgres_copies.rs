@@ -7,7 +7,7 @@ use perbuck_event::block_on;
 use perbuck_load::driver::{CopyScope, Driver as _, Session as _, SessionId};
 use perbuck_load::query::Query;
 use perbuck_postgres::{PostgresDriver, PostgresSession};
-use postgres_support::{OWNER_PASSWORD, Postgres, SharedServer as _, run, select, variable};
+use postgres_support::{OWNER_PASSWORD, Postgres, SharedServer as _, run, select};
 
 async fn sums(driver: &PostgresDriver) -> Vec<Vec<String>> {
     let mut session = driver.connect(SessionId::Own(0)).await.unwrap();
@@ -41,9 +41,7 @@ fn restored_rows_are_those_that_were_saved() {
         ] {
             run(&mut admin, sql).await;
         }
-        let mut target = Postgres.target(Postgres::OWNER, "");
-        target.server.database = "copies of it".to_owned();
-        let driver = Postgres::driver_of(&target, &variable(OWNER_PASSWORD)).unwrap();
+        let driver = Postgres::driver_in("copies of it", (Postgres::OWNER, OWNER_PASSWORD));
         assert_eq!(driver.copy_problems(&CopyScope::default()).await.unwrap(), []);
         assert!(!driver.has_copy().await.unwrap());
         let make = "CREATE TABLE kept AS SELECT i AS id, repeat(i::text, 3) AS text FROM generate_series(1, 20000) AS i";

@@ -89,6 +89,17 @@ impl Server for Postgres {
     }
 }
 
+pub(crate) const ADMIN: (&str, &str) = ("postgres", "PERBUCK_TEST_POSTGRES_ADMIN_PASSWORD");
+
+impl Postgres {
+    /// The driver of a user, with the variable of the password, in another database than that of most tests.
+    pub(crate) fn driver_in(database: &str, (user, password): (&str, &str)) -> PostgresDriver {
+        let mut target = Self.target(user, "");
+        database.clone_into(&mut target.server.database);
+        Self::driver_of(&target, &variable(password)).unwrap()
+    }
+}
+
 impl SharedServer for Postgres {
     type Database = perbuck_postgres::Postgres;
 
@@ -129,7 +140,6 @@ impl SharedServer for Postgres {
 
     /// The superuser.
     async fn admin(&self) -> PostgresSession {
-        let password = variable("PERBUCK_TEST_POSTGRES_ADMIN_PASSWORD");
-        Self::driver_of(&self.target("postgres", ""), &password).unwrap().connect(SessionId::Own(0)).await.unwrap()
+        Self::driver_of(&self.target(ADMIN.0, ""), &variable(ADMIN.1)).unwrap().connect(SessionId::Own(0)).await.unwrap()
     }
 }
