@@ -1,5 +1,7 @@
 //! A session with its buffers and counters: what terminals work with.
 
+mod others;
+
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,6 +14,9 @@ use crate::query::Query;
 use crate::statement::{Catalogue, Statement, StatementId, Verb};
 use crate::statement_times::{Other, StatementTimes};
 use crate::values::{Params, Rows};
+
+use others::Others;
+pub(crate) use others::{OneSession, Opening};
 
 /// How much longer than its limit a statement is waited for that the server should have ended.
 const GRACE: Duration = Duration::from_secs(30);
@@ -30,6 +35,8 @@ pub struct Counts {
     pub begin: u32,
     pub commit: u32,
     pub rollback: u32,
+    /// How often the workload has opened a session again; no statement.
+    pub reconnects: u32,
 }
 
 impl Counts {
@@ -68,27 +75,24 @@ impl Counts {
 /// One connection of a worker. Every statement passes through here and is counted. An error is the server's answer, or the loss
 /// of the connection.
 pub struct Connection<S> {
-    session: S,
-    catalogue: Arc<Catalogue>,
+    own: OneSession<S>,
+    /// Those beside it, and how they are opened.
+    others: Others<S>,
     params: Params,
-    rows: Rows,
     counts: Counts,
     times: Option<StatementTimes>,
     /// The step of the workload that runs, where times are taken.
     step: u32,
-    /// The statement that was sent last, for the words of an error.
-    last: Option<StatementId>,
 }
 
 impl<S: Session> Connection<S> {
-    /// Registers the catalogue with the session, and executes the settings that the catalogue has for it.
-    pub async fn open(mut session: S, catalogue: Arc<Catalogue>) -> Result<Self, DriverError> {
-        session.prepare(&catalogue).await?;
-        let (params, mut rows) = (Params::default(), Rows::default());
-        for sql in catalogue.opening() {
-            session.query(sql, &mut rows).await?;
-        }
-        Ok(Self { session, catalogue, params, rows, counts: Counts::default(), times: None, step: 0, last: None })
+    /// Registers the catalogue with the session, and executes the settings that the catalogue has for it. It opens no others.
+    pub async fn open(session: S, catalogue: Arc<Catalogue>) -> Result<Self, DriverError> {
+        Ok(Self::of(OneSession::open(session, catalogue).await?, Others::none()))
+    }
+
+    fn of(own: OneSession<S>, others: Others<S>) -> Self {
+        Self { own, others, params: Params::default(), counts: Counts::default(), times: None, step: 0 }
     }
 
     /// Prepares all statements of the catalogue. Where one fails, its first use meets the error again, which is counted and named there.
@@ -96,7 +100,7 @@ impl<S: Session> Connection<S> {
     /// # Errors
     /// The loss of the connection.
     pub(crate) async fn prepare_ahead(&mut self) -> Result<(), DriverError> {
-        match self.session.prepare_ahead().await {
+        match self.own.session.prepare_ahead().await {
             Err(error) if error.class == ErrorClass::Lost => Err(error),
             _ => Ok(()),
         }
@@ -152,12 +156,12 @@ impl<S: Session> Connection<S> {
     /// Executes with the parameters bound before.
     #[inline]
     pub async fn execute(&mut self, id: StatementId) -> Result<Effect, DriverError> {
-        self.last = Some(id);
-        let brief = self.catalogue.brief(id);
+        self.own.last = Some(id);
+        let brief = self.own.catalogue.brief(id);
         self.count_sent(brief.verb);
         let sent_ns = self.clock_ns();
         // As of BEGIN and COMMIT, the time of one that failed is none of its kind.
-        let effect = self.session.execute(id, &self.params, &mut self.rows).await?;
+        let effect = self.own.session.execute(id, &self.params, &mut self.own.rows).await?;
         if let Some(times) = &self.times {
             times.ended(brief.label, sent_ns);
         }
@@ -180,25 +184,25 @@ impl<S: Session> Connection<S> {
     /// Adds a statement that is known only now to those of this connection, and prepares it; see [`Session::add_statement`]. After an error
     /// the statements are those of before.
     pub async fn add_statement(&mut self, statement: Statement) -> Result<StatementId, DriverError> {
-        let id = StatementId(self.catalogue.statements().len() as u16);
+        let id = StatementId(self.own.catalogue.statements().len() as u16);
         if id.0 == u16::MAX {
             let message = format!("one connection prepares at most {} statements", u16::MAX);
             return Err(DriverError::client(ErrorClass::Fatal, "statement", message));
         }
-        self.session.add_statement(&mut self.catalogue, statement).await.map(|()| id)
+        self.own.session.add_statement(&mut self.own.catalogue, statement).await.map(|()| id)
     }
 
     /// How many statements it has.
     pub fn statements(&self) -> usize {
-        self.catalogue.statements().len()
+        self.own.catalogue.statements().len()
     }
 
     /// Executes one statement of a script, given as text; its rows are kept.
     pub async fn text(&mut self, verb: Verb, sql: &str) -> Result<Effect, DriverError> {
         self.count_sent(verb);
-        self.last = None;
+        self.own.last = None;
         let sent_ns = self.clock_ns();
-        let effect = self.session.query(sql, &mut self.rows).await?;
+        let effect = self.own.session.query(sql, &mut self.own.rows).await?;
         self.timed(Other::Text, sent_ns);
         self.counts.effect(effect);
         Ok(effect)
@@ -210,7 +214,7 @@ impl<S: Session> Connection<S> {
         self.count_sent(verb);
         let sent_ns = self.clock_ns();
         let wait = limit + GRACE;
-        let asked = self.session.query_within(sql, limit, &mut self.rows);
+        let asked = self.own.session.query_within(sql, limit, &mut self.own.rows);
         let effect = perbuck_event::timeout_at(perbuck_event::now() + wait, asked).await;
         let effect = effect.unwrap_or_else(|_| {
             let message = format!("the server did not answer within {} s", wait.as_secs());
@@ -218,7 +222,7 @@ impl<S: Session> Connection<S> {
         })?;
         self.timed(Other::Text, sent_ns);
         self.counts.effect(effect);
-        Ok(&self.rows)
+        Ok(&self.own.rows)
     }
 
     /// The names of the columns of a statement's result, which the server is asked for: see [`Session::columns`].
@@ -226,14 +230,14 @@ impl<S: Session> Connection<S> {
     /// # Errors
     /// That the statement cannot be prepared.
     pub async fn columns(&mut self, id: StatementId) -> Result<Option<Vec<String>>, DriverError> {
-        self.session.columns(id).await
+        self.own.session.columns(id).await
     }
 
     /// Inserts rows, given cell by cell, by INSERT statements of many rows; counts as one INSERT. After an error no row is kept.
     pub async fn insert_rows(&mut self, table: &BulkTable, cells: &Params) -> Result<u64, DriverError> {
         self.counts.insert += 1;
         let sent_ns = self.clock_ns();
-        let inserted = self.session.insert_rows(table, cells).await?;
+        let inserted = self.own.session.insert_rows(table, cells).await?;
         self.timed(Other::InsertRows, sent_ns);
         self.counts.write += 1;
         Ok(inserted)
@@ -241,27 +245,28 @@ impl<S: Session> Connection<S> {
 
     /// Asks a query outside the catalogue. It is no statement of the workload, so it is not counted.
     pub async fn ask(&mut self, query: impl Into<Query>) -> Result<&Rows, DriverError> {
-        query.into().ask(&mut self.session, &mut self.rows).await?;
-        Ok(&self.rows)
+        query.into().ask(&mut self.own.session, &mut self.own.rows).await?;
+        Ok(&self.own.rows)
     }
 
     /// Lifts the timeout of answers, where [`Self::run`] has a limit of its own.
     pub fn lift_timeout(&mut self) {
-        self.session.lift_timeout();
+        self.own.session.lift_timeout();
+        self.others.lift_timeout();
     }
 
     /// The rows of the last statement.
     #[inline]
     pub fn rows(&self) -> &Rows {
-        &self.rows
+        &self.own.rows
     }
 
     /// Begins a transaction.
     pub async fn begin(&mut self, access: Access) -> Result<(), DriverError> {
         self.counts.begin += 1;
-        self.last = None;
+        self.own.last = None;
         let sent_ns = self.clock_ns();
-        self.session.begin(access).await?;
+        self.own.session.begin(access).await?;
         self.timed(Other::Begin, sent_ns);
         self.counts.other += 1;
         Ok(())
@@ -270,9 +275,9 @@ impl<S: Session> Connection<S> {
     /// Commits.
     pub async fn commit(&mut self) -> Result<(), DriverError> {
         self.counts.commit += 1;
-        self.last = None;
+        self.own.last = None;
         let sent_ns = self.clock_ns();
-        self.session.commit().await?;
+        self.own.session.commit().await?;
         self.timed(Other::Commit, sent_ns);
         self.counts.other += 1;
         Ok(())
@@ -281,7 +286,7 @@ impl<S: Session> Connection<S> {
     /// Rolls back.
     pub async fn rollback(&mut self) -> Result<(), DriverError> {
         let sent_ns = self.clock_ns();
-        let rolled_back = self.session.rollback().await;
+        let rolled_back = self.own.session.rollback().await;
         // Where nothing was open nothing was sent; what failed had been.
         let sent = *rolled_back.as_ref().unwrap_or(&true);
         self.counts.rollback += u32::from(sent);
@@ -295,32 +300,32 @@ impl<S: Session> Connection<S> {
 
     /// Opens a batch of some of these statements: what [`Self::add_to_batch`] adds is sent by [`Self::end_batch`].
     pub async fn open_batch(&mut self, statements: &[StatementId]) -> Result<(), DriverError> {
-        self.session.batch(Batch::Open(statements)).await
+        self.own.session.batch(Batch::Open(statements)).await
     }
 
     /// Adds a statement with the parameters bound before to the open batch.
     #[inline]
     pub async fn add_to_batch(&mut self, id: StatementId, member: Member) -> Result<(), DriverError> {
-        self.last = Some(id);
+        self.own.last = Some(id);
         match member {
-            Member::Statement => self.count_sent(self.catalogue.brief(id).verb),
+            Member::Statement => self.count_sent(self.own.catalogue.brief(id).verb),
             Member::Begin => self.counts.begin += 1,
             Member::Commit => self.counts.commit += 1,
             Member::Rollback => self.counts.rollback += 1,
         }
-        self.session.batch(Batch::Add(id, &self.params)).await
+        self.own.session.batch(Batch::Add(id, &self.params)).await
     }
 
     /// What follows in the open batch is executed even after an error before it.
     pub async fn set_point(&mut self) -> Result<(), DriverError> {
-        self.session.batch(Batch::Point).await
+        self.own.session.batch(Batch::Point).await
     }
 
     /// Sends the open batch and reads its answers; the error is that of its first statement that failed. Of its statements no time is known,
     /// so that of all together is written down.
     pub async fn end_batch(&mut self) -> Result<(), DriverError> {
         let sent_ns = self.clock_ns();
-        let Self { session, rows, counts, last, .. } = self;
+        let Self { own: OneSession { session, rows, last, .. }, counts, .. } = self;
         let mut answered = |id, effect: Option<Effect>| match effect {
             Some(effect) => counts.effect(effect),
             None => *last = Some(id),
@@ -342,7 +347,7 @@ impl<S: Session> Connection<S> {
 
     /// The text of the last statement of the catalogue that was sent.
     pub(crate) fn last_sql(&self) -> Option<&str> {
-        self.last.map(|id| self.catalogue.get(id).sql.as_str())
+        self.own.last.map(|id| self.own.catalogue.get(id).sql.as_str())
     }
 
     /// The counters since the last call.
@@ -353,11 +358,12 @@ impl<S: Session> Connection<S> {
 
     /// The session alone.
     pub fn into_session(self) -> S {
-        self.session
+        self.own.session
     }
 
     /// Closes the connection in the way of the protocol.
     pub async fn close(self) {
-        self.session.close().await;
+        self.own.session.close().await;
+        self.others.close().await;
     }
 }

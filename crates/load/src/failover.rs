@@ -7,10 +7,11 @@
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
+use std::sync::Arc;
 
 use perbuck_event::TaskSet;
 
-use crate::connection::Connection;
+use crate::connection::{Connection, OneSession, Opening};
 use crate::driver::Driver;
 use crate::error::DriverError;
 use crate::workload::Workload;
@@ -94,14 +95,18 @@ pub(crate) fn others(index: u32, hosts: u32) -> impl Iterator<Item = u32> {
 
 /// Opens the connection of a terminal, of a load with so many, to the host at this position after its own.
 pub(crate) async fn open<D: Driver, W: Workload>(
-    driver: &D,
+    driver: &Arc<D>,
     workload: &W,
     (terminal, of): (u32, u32),
     offset: u32,
 ) -> Result<Connection<D::Session>, DriverError> {
     let catalogue = terminal.checked_sub(of).map_or_else(|| workload.catalogue(), |extra| workload.extra_catalogue(extra));
-    let session = driver.connect_at(workload.session(terminal, of), offset).await?;
-    Connection::open(session, catalogue).await
+    let (driver, id) = (Arc::clone(driver), workload.session(terminal, of));
+    let opener = move || -> Opening<D::Session> {
+        let (driver, catalogue) = (Arc::clone(&driver), Arc::clone(&catalogue));
+        Box::pin(async move { OneSession::open(driver.connect_at(id, offset).await?, catalogue).await })
+    };
+    Connection::opened_by(Box::new(opener)).await
 }
 
 #[cfg(test)]

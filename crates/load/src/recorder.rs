@@ -237,8 +237,15 @@ impl Recorder {
     /// Counts statements that belong to no single transaction, in the period in which they ended.
     pub fn sent_after(&mut self, statements: &Counts, ended_ns: i64) {
         self.roll(ended_ns);
+        self.sent(statements);
+    }
+
+    #[inline]
+    fn sent(&mut self, statements: &Counts) {
         statements.add_to(&mut self.totals[self.period].statements);
         statements.add_to(&mut self.second.counts);
+        self.second.reconnects += u64::from(statements.reconnects);
+        self.reconnects += u64::from(statements.reconnects);
     }
 
     /// An attempt has failed. Its statements count in the period in which it ended, whatever becomes of its transaction.
@@ -257,10 +264,8 @@ impl Recorder {
 
     fn count(&mut self, sample: &Sample) {
         let service = (sample.finished_ns - sample.started_ns).max(0) as u64;
-        let totals = &mut self.totals[self.period];
-        sample.statements.add_to(&mut totals.statements);
-        sample.statements.add_to(&mut self.second.counts);
-        let kind = &mut totals.kinds[usize::from(sample.kind)];
+        self.sent(&sample.statements);
+        let kind = &mut self.totals[self.period].kinds[usize::from(sample.kind)];
         match sample.outcome {
             Outcome::Committed => kind.committed += 1,
             Outcome::RolledBack => kind.rolled_back += 1,

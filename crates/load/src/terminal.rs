@@ -119,7 +119,7 @@ impl<D: Driver, W: Workload> TerminalTask<D, W> {
             ErrorClass::Retry | ErrorClass::Failed | ErrorClass::Refused | ErrorClass::Fatal => {
                 // Always an explicit ROLLBACK: after a lock timeout MySQL keeps the rest of the transaction open.
                 let rolled_back = match connection.as_mut() {
-                    Some(open) => open.rollback().await,
+                    Some(open) => open.rollback_all().await,
                     None => Ok(()),
                 };
                 if let Err(second) = rolled_back {

@@ -5,6 +5,7 @@
 
 #[cfg(test)]
 mod allocation_tests;
+mod connections;
 mod data;
 mod describe;
 mod draws;

@@ -4,12 +4,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use perbuck_load::connection::Connection;
-use perbuck_load::driver::{Access, Effect, Session};
+use perbuck_load::driver::{Effect, Session};
 use perbuck_load::error::{DriverError, ErrorClass, ErrorCode};
-use perbuck_load::statement::{Statement, StatementId, Verb};
 use perbuck_load::window::Window;
 use perbuck_load::workload::{Done, Operation, Terminal, TerminalId};
 
+use crate::connections::{Connections, Prepared, known, verb};
 use crate::draws::Draws;
 use crate::limit::{self, ENDED, Most};
 use crate::raw::{Asked, Coroutine, Resumed};
@@ -20,16 +20,6 @@ use crate::state::{State, Thread, asks, jobs, refused, words};
 const AFTER_WINDOW_NS: i64 = 1_000_000_000;
 
 type Result<T, E = DriverError> = std::result::Result<T, E>;
-
-/// A statement that a script prepared.
-#[derive(Debug, Clone, Copy)]
-enum Prepared {
-    Begin,
-    Commit,
-    Rollback,
-    /// That of the connection.
-    Known(StatementId),
-}
 
 /// A state with its coroutine. The coroutine is dropped first.
 struct Machine {
@@ -43,9 +33,7 @@ pub struct LuaTerminal {
     id: TerminalId,
     driver: &'static str,
     machine: Option<Box<Machine>>,
-    prepared: Vec<Prepared>,
-    /// The texts of those that the connection knows, for one that is opened again.
-    texts: Vec<String>,
+    own: Connections,
     /// Text of the query that is sent.
     query: String,
     /// Text of the cell that is read.
@@ -54,7 +42,6 @@ pub struct LuaTerminal {
     failure: Option<DriverError>,
     /// When the script is ended at the latest, by the monotonic clock.
     until_ns: i64,
-    keeps_rows: bool,
     /// Whether a hook of the script says that the last failure is ignored.
     hooked: bool,
     over: bool,
@@ -72,14 +59,12 @@ struct Ended {
 impl LuaTerminal {
     pub(crate) fn new(script: Arc<LuaScript>, id: TerminalId, driver: &'static str) -> Self {
         Self {
-            keeps_rows: true,
             hooked: false,
             script,
             id,
             driver,
             machine: None,
-            prepared: Vec::new(),
-            texts: Vec::new(),
+            own: Connections::default(),
             query: String::new(),
             cell: Vec::new(),
             failure: None,
@@ -101,9 +86,10 @@ impl LuaTerminal {
         if coroutine.resume(true, &[i64::from(self.id.index)], self.most(&state)) == Resumed::Over {
             return Err(failed(coroutine.failure()));
         }
-        self.keeps_rows = state.reads_rows();
+        // Of a script that was ended some may be open.
+        self.own.close(connection).await?;
+        self.own = Connections::new(state.reads_rows());
         self.machine = Some(Box::new(Machine { coroutine, state }));
-        (self.prepared, self.texts) = (Vec::new(), Vec::new());
         if runs { self.run(jobs::THREAD_INIT, connection).await.map(drop) } else { Ok(()) }
     }
 
@@ -165,7 +151,7 @@ impl LuaTerminal {
             if !std::mem::take(&mut self.hooked) || limit::now_ns() >= self.until_ns {
                 return ended;
             }
-            connection.rollback().await?;
+            connection.rollback_all().await?;
         }
     }
 
@@ -190,8 +176,7 @@ impl LuaTerminal {
     #[inline]
     async fn execute<S: Session>(&mut self, machine: &mut Machine, connection: &mut Connection<S>) -> Result<[i64; 3]> {
         let stack = &machine.coroutine;
-        let prepared = self.prepared.get(stack.number(2) as usize).copied();
-        let answer = match prepared {
+        let answer = match self.own.switch_to_statement(stack.number(2), connection)? {
             Some(Prepared::Known(id)) => {
                 let params = connection.bind();
                 for at in 3..=stack.count() {
@@ -203,8 +188,10 @@ impl LuaTerminal {
                 }
                 connection.execute(id).await
             }
-            Some(other) => control(other, connection).await,
-            None => return Err(script_failed("the script executes a statement that it has closed")),
+            Some(word) => word.control(connection).await,
+            None => {
+                return Err(script_failed("the script executes a statement of a connection that it has closed, or opened again"));
+            }
         };
         match answer {
             Ok(effect) => Ok(told(effect, connection)),
@@ -227,8 +214,9 @@ impl LuaTerminal {
         match code {
             asks::QUERY => {
                 self.take_query(stack.text(2))?;
+                connection.switch_to(stack.number(3) as usize)?;
                 let answer = match known(&self.query) {
-                    Some(word) => control(word, connection).await,
+                    Some(word) => word.control(connection).await,
                     None => connection.text(verb(&self.query), &self.query).await,
                 };
                 match answer {
@@ -238,13 +226,15 @@ impl LuaTerminal {
             }
             asks::PREPARE => {
                 self.take_query(stack.text(2))?;
-                match self.prepare(connection).await {
-                    Ok(position) => Ok([0, position as i64, 0]),
+                connection.switch_to(stack.number(3) as usize)?;
+                match self.own.prepare(&self.query, connection).await {
+                    Ok(handle) => Ok([0, handle, 0]),
                     Err(error) => self.refused(machine, error),
                 }
             }
             asks::FETCH => {
                 let row = stack.number(2) as usize;
+                connection.switch_to(stack.number(3) as usize)?;
                 let rows = connection.rows();
                 for column in 0..rows.width() {
                     self.cell.clear();
@@ -260,8 +250,25 @@ impl LuaTerminal {
             asks::CONNECT if self.script.serverless => Err(script_failed(
                 "the script connects to a database by a name that its text does not hold; write sysbench.sql there",
             )),
-            asks::CONNECT | asks::CLOSE => Ok([0; 3]),
-            _ => Err(script_failed("perbuck opens no connection again at the request of a script")),
+            asks::CONNECT => match self.own.connect(connection).await {
+                Ok(number) => Ok([0, number as i64, 0]),
+                Err(error) => self.refused(machine, error),
+            },
+            asks::CLOSE => {
+                let number = stack.number(2) as usize;
+                self.own.forget(number, true);
+                connection.close_another(number).await?;
+                Ok([0; 3])
+            }
+            _ => {
+                let number = stack.number(2) as usize;
+                connection.switch_to(number)?;
+                match connection.reconnect().await {
+                    Ok(()) => self.own.forget(number, false),
+                    Err(error) => return self.refused(machine, error),
+                }
+                Ok([0; 3])
+            }
         }
     }
 
@@ -269,32 +276,6 @@ impl LuaTerminal {
         self.query.clear();
         let text = std::str::from_utf8(text).map_err(|e| script_failed(&format!("a query is no UTF-8 text: {e}")))?;
         self.query.push_str(text);
-        Ok(())
-    }
-
-    /// Prepares the query that was taken.
-    async fn prepare<S: Session>(&mut self, connection: &mut Connection<S>) -> Result<usize> {
-        let prepared = match known(&self.query) {
-            Some(word) => word,
-            None => {
-                let sql = self.query.clone();
-                let statement = Statement { verb: verb(&sql), sql, records: None, keep_rows: self.keeps_rows };
-                let id = connection.add_statement(statement).await?;
-                self.texts.push(self.query.clone());
-                Prepared::Known(id)
-            }
-        };
-        self.prepared.push(prepared);
-        Ok(self.prepared.len() - 1)
-    }
-
-    /// Prepares everything on a connection that was opened again.
-    #[cold]
-    async fn prepare_all<S: Session>(&mut self, connection: &mut Connection<S>) -> Result<()> {
-        for sql in &self.texts[connection.statements()..] {
-            let statement = Statement { verb: verb(sql), sql: sql.clone(), records: None, keep_rows: self.keeps_rows };
-            connection.add_statement(statement).await?;
-        }
         Ok(())
     }
 }
@@ -316,33 +297,6 @@ fn told<S: Session>(effect: Effect, connection: &Connection<S>) -> [i64; 3] {
     }
 }
 
-/// A statement of transactions, which the engine counts for itself.
-fn known(sql: &str) -> Option<Prepared> {
-    let word = sql.trim().trim_end_matches(';').trim_end();
-    [("begin", Prepared::Begin), ("commit", Prepared::Commit), ("rollback", Prepared::Rollback)]
-        .into_iter()
-        .find(|(known, _)| word.eq_ignore_ascii_case(known))
-        .map(|(_, prepared)| prepared)
-}
-
-async fn control<S: Session>(word: Prepared, connection: &mut Connection<S>) -> Result<Effect> {
-    match word {
-        Prepared::Begin => connection.begin(Access::Write).await?,
-        Prepared::Commit => connection.commit().await?,
-        Prepared::Rollback | Prepared::Known(_) => connection.rollback().await?,
-    }
-    Ok(Effect::Affected(0))
-}
-
-/// What the server counts a statement as: its first word.
-fn verb(sql: &str) -> Verb {
-    let word = sql.trim_start().split(|c: char| !c.is_ascii_alphabetic()).next().unwrap_or_default();
-    [("select", Verb::Select), ("insert", Verb::Insert), ("update", Verb::Update), ("delete", Verb::Delete)]
-        .into_iter()
-        .find(|(known, _)| word.eq_ignore_ascii_case(known))
-        .map_or(Verb::Other, |(_, verb)| verb)
-}
-
 impl Terminal for LuaTerminal {
     async fn start<S: Session>(&mut self, connection: &mut Connection<S>) -> Result<()> {
         if !self.script.applies_load() {
@@ -355,6 +309,9 @@ impl Terminal for LuaTerminal {
     async fn finish<S: Session>(&mut self, connection: &mut Connection<S>) -> Result<()> {
         if self.script.applies_load() && self.machine.is_some() {
             self.until_ns = limit::now_ns() + AFTER_WINDOW_NS;
+            if self.own.are_lost(connection) {
+                self.own.restore(connection).await?;
+            }
             self.run(jobs::THREAD_DONE, connection).await?;
         }
         Ok(())
@@ -373,8 +330,8 @@ impl Terminal for LuaTerminal {
         if self.machine.is_none() {
             self.boot(connection).await?;
         }
-        if connection.statements() < self.texts.len() {
-            self.prepare_all(connection).await?;
+        if self.own.are_lost(connection) {
+            self.own.restore(connection).await?;
         }
         if let Some(machine) = &mut self.machine {
             machine.state.draws.get().draw_from(operation.rng.clone());

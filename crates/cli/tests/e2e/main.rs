@@ -29,6 +29,7 @@ mod hostile_files;
 mod hosts;
 mod links;
 mod lua;
+mod lua_connections;
 mod mariadb;
 mod mariadb_crash;
 mod mariadb_hosts;

@@ -1,5 +1,5 @@
 -- sysbench.sql: connections, statements, parameters and result sets. A call that needs the server yields a request to perbuck, which resumes
--- the coroutine with three numbers: what came (a request code of `host`), rows, and columns. Terminals that share a state share this code.
+-- the coroutine with three numbers: what came (a request code of `host`), rows, and columns. Connections have numbers. Terminals that share a state share this code.
 local host = ...
 local yield, unpack, select, type = coroutine.yield, unpack, select, type
 local error, setmetatable, tonumber, tostring = error, setmetatable, tonumber, tostring
@@ -97,7 +97,7 @@ end
 class(Result, "<sql_result>")
 function Result:fetch_row()
   if self.at >= self.nrows or self.nfields == 0 then return nil end
-  ask(FETCH, self.at)
+  ask(FETCH, self.at, self.number)
   self.at = self.at + 1
   local row, cells = {}, host.row
   for i = 1, self.nfields do row[i] = cells[i] end
@@ -187,7 +187,7 @@ end
 class(Connection, "<sql_connection>")
 function Connection:query(query)
   open(self)
-  local status, rows, fields = ask(QUERY, query)
+  local status, rows, fields = ask(QUERY, query, self.number)
   if status < 0 then raise(self, status, query, 2) end
   -- As in sysbench, what returns no rows has no result.
   if status > 0 then return filled(self.result, rows, fields) end
@@ -201,7 +201,7 @@ function Connection:more_results() return false end
 function Connection:next_result() return nil end
 function Connection:prepare(query)
   open(self)
-  local status, id = ask(PREPARE, query)
+  local status, id = ask(PREPARE, query, self.number)
   if status < 0 then
     host.log("FATAL: " .. host.failure.prepare)
     error("SQL API error", 2)
@@ -214,13 +214,17 @@ function Connection:disconnect()
     return true
   end
   self.closed = true
-  ask(CLOSE)
-  self.own.connected = nil
+  ask(CLOSE, self.number)
+  if self.own.connected == self then self.own.connected = nil end
   return true
 end
 function Connection:reconnect()
-  local status = ask(RECONNECT)
-  if status < 0 then error("db_connection_reconnect() failed", 2) end
+  if self.closed then
+    alert("attempt to close an already closed connection")
+    return true
+  end
+  local status = ask(RECONNECT, self.number)
+  if status < 0 then error("db_connection_reconnect() failed: " .. host.failure.message, 2) end
   return true
 end
 
@@ -235,7 +239,7 @@ local function send_bulk(con)
   if bulk.n == 0 then return end
   local query = bulk.head .. " " .. table.concat(bulk, ",", 1, bulk.n)
   bulk.n, bulk.size = 0, #bulk.head
-  local status = ask(QUERY, query)
+  local status = ask(QUERY, query, con.number)
   if status < 0 then raise(con, status, query:sub(1, 200), 3) end
 end
 function Connection:bulk_insert_next(row)
@@ -262,13 +266,10 @@ class(Driver, "<sql_driver>")
 function Driver:name() return host.driver end
 function Driver:connect()
   local own = self.own
-  if own.connected then
-    error("perbuck gives each thread one connection, and this thread has one already; close it by disconnect() first", 2)
-  end
-  local status = ask(CONNECT)
-  if status < 0 then error("connection creation failed", 2) end
-  local con = setmetatable({ error = 0, own = own }, Connection)
-  con.result = setmetatable({ nrows = 0, nfields = 0, at = 0 }, Result)
+  local status, number = ask(CONNECT)
+  if status < 0 then error("connection creation failed: " .. host.failure.message, 2) end
+  local con = setmetatable({ error = 0, own = own, number = number }, Connection)
+  con.result = setmetatable({ nrows = 0, nfields = 0, at = 0, number = number }, Result)
   own.connected = con
   return con
 end
