@@ -15,8 +15,8 @@ use crate::statement::{Catalogue, Statement, StatementId, Verb};
 use crate::statement_times::{Other, StatementTimes};
 use crate::values::{Params, Rows};
 
-use others::Others;
 pub(crate) use others::{OneSession, Opening};
+use others::{Others, closed, open};
 
 /// How much longer than its limit a statement is waited for that the server should have ended.
 const GRACE: Duration = Duration::from_secs(30);
@@ -100,7 +100,7 @@ impl<S: Session> Connection<S> {
     /// # Errors
     /// The loss of the connection.
     pub(crate) async fn prepare_ahead(&mut self) -> Result<(), DriverError> {
-        match self.own.session.prepare_ahead().await {
+        match self.own.session()?.prepare_ahead().await {
             Err(error) if error.class == ErrorClass::Lost => Err(error),
             _ => Ok(()),
         }
@@ -161,7 +161,8 @@ impl<S: Session> Connection<S> {
         self.count_sent(brief.verb);
         let sent_ns = self.clock_ns();
         // As of BEGIN and COMMIT, the time of one that failed is none of its kind.
-        let effect = self.own.session.execute(id, &self.params, &mut self.own.rows).await?;
+        let OneSession { session, rows, .. } = &mut self.own;
+        let effect = open(session)?.execute(id, &self.params, rows).await?;
         if let Some(times) = &self.times {
             times.ended(brief.label, sent_ns);
         }
@@ -189,7 +190,8 @@ impl<S: Session> Connection<S> {
             let message = format!("one connection prepares at most {} statements", u16::MAX);
             return Err(DriverError::client(ErrorClass::Fatal, "statement", message));
         }
-        self.own.session.add_statement(&mut self.own.catalogue, statement).await.map(|()| id)
+        let OneSession { session, catalogue, .. } = &mut self.own;
+        open(session)?.add_statement(catalogue, statement).await.map(|()| id)
     }
 
     /// How many statements it has.
@@ -202,7 +204,8 @@ impl<S: Session> Connection<S> {
         self.count_sent(verb);
         self.own.last = None;
         let sent_ns = self.clock_ns();
-        let effect = self.own.session.query(sql, &mut self.own.rows).await?;
+        let OneSession { session, rows, .. } = &mut self.own;
+        let effect = open(session)?.query(sql, rows).await?;
         self.timed(Other::Text, sent_ns);
         self.counts.effect(effect);
         Ok(effect)
@@ -214,7 +217,8 @@ impl<S: Session> Connection<S> {
         self.count_sent(verb);
         let sent_ns = self.clock_ns();
         let wait = limit + GRACE;
-        let asked = self.own.session.query_within(sql, limit, &mut self.own.rows);
+        let OneSession { session, rows, .. } = &mut self.own;
+        let asked = open(session)?.query_within(sql, limit, rows);
         let effect = perbuck_event::timeout_at(perbuck_event::now() + wait, asked).await;
         let effect = effect.unwrap_or_else(|_| {
             let message = format!("the server did not answer within {} s", wait.as_secs());
@@ -230,14 +234,14 @@ impl<S: Session> Connection<S> {
     /// # Errors
     /// That the statement cannot be prepared.
     pub async fn columns(&mut self, id: StatementId) -> Result<Option<Vec<String>>, DriverError> {
-        self.own.session.columns(id).await
+        self.own.session()?.columns(id).await
     }
 
     /// Inserts rows, given cell by cell, by INSERT statements of many rows; counts as one INSERT. After an error no row is kept.
     pub async fn insert_rows(&mut self, table: &BulkTable, cells: &Params) -> Result<u64, DriverError> {
         self.counts.insert += 1;
         let sent_ns = self.clock_ns();
-        let inserted = self.own.session.insert_rows(table, cells).await?;
+        let inserted = self.own.session()?.insert_rows(table, cells).await?;
         self.timed(Other::InsertRows, sent_ns);
         self.counts.write += 1;
         Ok(inserted)
@@ -245,13 +249,14 @@ impl<S: Session> Connection<S> {
 
     /// Asks a query outside the catalogue. It is no statement of the workload, so it is not counted.
     pub async fn ask(&mut self, query: impl Into<Query>) -> Result<&Rows, DriverError> {
-        query.into().ask(&mut self.own.session, &mut self.own.rows).await?;
+        let OneSession { session, rows, .. } = &mut self.own;
+        query.into().ask(open(session)?, rows).await?;
         Ok(&self.own.rows)
     }
 
     /// Lifts the timeout of answers, where [`Self::run`] has a limit of its own.
     pub fn lift_timeout(&mut self) {
-        self.own.session.lift_timeout();
+        self.own.lift_timeout();
         self.others.lift_timeout();
     }
 
@@ -266,7 +271,7 @@ impl<S: Session> Connection<S> {
         self.counts.begin += 1;
         self.own.last = None;
         let sent_ns = self.clock_ns();
-        self.own.session.begin(access).await?;
+        self.own.session()?.begin(access).await?;
         self.timed(Other::Begin, sent_ns);
         self.counts.other += 1;
         Ok(())
@@ -277,7 +282,7 @@ impl<S: Session> Connection<S> {
         self.counts.commit += 1;
         self.own.last = None;
         let sent_ns = self.clock_ns();
-        self.own.session.commit().await?;
+        self.own.session()?.commit().await?;
         self.timed(Other::Commit, sent_ns);
         self.counts.other += 1;
         Ok(())
@@ -286,7 +291,10 @@ impl<S: Session> Connection<S> {
     /// Rolls back.
     pub async fn rollback(&mut self) -> Result<(), DriverError> {
         let sent_ns = self.clock_ns();
-        let rolled_back = self.own.session.rollback().await;
+        let rolled_back = match &mut self.own.session {
+            Some(session) => session.rollback().await,
+            None => Ok(false),
+        };
         // Where nothing was open nothing was sent; what failed had been.
         let sent = *rolled_back.as_ref().unwrap_or(&true);
         self.counts.rollback += u32::from(sent);
@@ -300,7 +308,7 @@ impl<S: Session> Connection<S> {
 
     /// Opens a batch of some of these statements: what [`Self::add_to_batch`] adds is sent by [`Self::end_batch`].
     pub async fn open_batch(&mut self, statements: &[StatementId]) -> Result<(), DriverError> {
-        self.own.session.batch(Batch::Open(statements)).await
+        self.own.session()?.batch(Batch::Open(statements)).await
     }
 
     /// Adds a statement with the parameters bound before to the open batch.
@@ -313,12 +321,12 @@ impl<S: Session> Connection<S> {
             Member::Commit => self.counts.commit += 1,
             Member::Rollback => self.counts.rollback += 1,
         }
-        self.own.session.batch(Batch::Add(id, &self.params)).await
+        open(&mut self.own.session)?.batch(Batch::Add(id, &self.params)).await
     }
 
     /// What follows in the open batch is executed even after an error before it.
     pub async fn set_point(&mut self) -> Result<(), DriverError> {
-        self.own.session.batch(Batch::Point).await
+        self.own.session()?.batch(Batch::Point).await
     }
 
     /// Sends the open batch and reads its answers; the error is that of its first statement that failed. Of its statements no time is known,
@@ -330,7 +338,7 @@ impl<S: Session> Connection<S> {
             Some(effect) => counts.effect(effect),
             None => *last = Some(id),
         };
-        session.batch(Batch::End(rows, &mut answered)).await?;
+        open(session)?.batch(Batch::End(rows, &mut answered)).await?;
         self.timed(Other::Batch, sent_ns);
         Ok(())
     }
@@ -357,13 +365,16 @@ impl<S: Session> Connection<S> {
     }
 
     /// The session alone.
-    pub fn into_session(self) -> S {
-        self.own.session
+    ///
+    /// # Errors
+    /// It was closed.
+    pub fn into_session(self) -> Result<S, DriverError> {
+        self.own.session.ok_or_else(closed)
     }
 
     /// Closes the connection in the way of the protocol.
-    pub async fn close(self) {
-        self.own.session.close().await;
+    pub async fn close(mut self) {
+        self.own.close().await;
         self.others.close().await;
     }
 }

@@ -1,5 +1,7 @@
 //! The connections of one terminal of a script, and what it prepared on them.
 
+use std::time::Duration;
+
 use perbuck_load::connection::Connection;
 use perbuck_load::driver::{Access, Effect, Session};
 use perbuck_load::error::{DriverError, ErrorClass};
@@ -28,6 +30,12 @@ impl Prepared {
         Ok(Effect::Affected(0))
     }
 }
+
+/// How long a connection that could not be opened is let alone.
+const AFTER_FAILURE: Duration = Duration::from_millis(100);
+
+/// Connections of one thread: more are not what a script wants.
+const MOST: usize = 1 << 12;
 
 /// What a script holds of a statement: the number of its connection, how often that was closed or opened again before, by 2^24, and its
 /// position there. All fit into a number of Lua.
@@ -60,20 +68,16 @@ pub(crate) struct Connections {
 }
 
 impl Connections {
-    /// None yet, for a script that reads the rows of results or does not.
-    pub(crate) fn new(keeps_rows: bool) -> Self {
-        Self { keeps_rows, ..Self::default() }
-    }
-
     /// Opens one for the script; its number. That of the engine is the first.
     pub(crate) async fn connect<S: Session>(&mut self, connection: &mut Connection<S>) -> Result<usize> {
         let closed = self.lines.iter().position(|line| line.is_closed);
         let number = closed.unwrap_or(self.lines.len());
-        if number > 0 {
+        if number == MOST {
+            let message = format!("a thread opens at most {MOST} connections, and none of this one was closed");
+            return Err(DriverError::client(ErrorClass::Fatal, "lua", message));
+        }
+        if !connection.has(number) {
             connection.open_another(number).await?;
-        } else if closed.is_some() && connection.opens_others() {
-            connection.switch_to(0)?;
-            connection.reopen().await?;
         }
         match self.lines.get_mut(number) {
             Some(line) => line.is_closed = false,
@@ -131,9 +135,17 @@ impl Connections {
         connection.statements() < known || (0..).zip(&self.lines).any(|(number, line)| !line.is_closed && !connection.has(number))
     }
 
-    /// Opens and prepares there what the script had.
+    /// Opens and prepares there what the script had. Where that fails, the next attempt comes after a pause.
     #[cold]
     pub(crate) async fn restore<S: Session>(&self, connection: &mut Connection<S>) -> Result<()> {
+        let restored = self.open_all(connection).await;
+        if restored.is_err() {
+            connection.pause(AFTER_FAILURE).await;
+        }
+        restored
+    }
+
+    async fn open_all<S: Session>(&self, connection: &mut Connection<S>) -> Result<()> {
         for (number, line) in (0..).zip(&self.lines).filter(|(_, line)| !line.is_closed) {
             if !connection.has(number) {
                 connection.open_another(number).await?;
@@ -146,12 +158,17 @@ impl Connections {
         Ok(())
     }
 
-    /// Closes all but that of the engine.
-    pub(crate) async fn close<S: Session>(&self, connection: &mut Connection<S>) -> Result<()> {
-        for number in 1..self.lines.len() {
-            connection.close_another(number).await?;
+    /// Begins with none, for a script that reads the rows of results or does not: what a script before it had open is closed.
+    pub(crate) async fn renew<S: Session>(&mut self, keeps_rows: bool, connection: &mut Connection<S>) -> Result<()> {
+        let before = std::mem::replace(self, Self { keeps_rows, ..Self::default() });
+        if before.lines.is_empty() || !connection.opens_others() {
+            return Ok(());
         }
-        Ok(())
+        for number in 0..before.lines.len() {
+            connection.close_one(number).await;
+        }
+        connection.switch_to(0)?;
+        connection.open_another(0).await
     }
 
     fn statement(&self, sql: &str) -> Statement {

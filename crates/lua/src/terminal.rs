@@ -86,9 +86,7 @@ impl LuaTerminal {
         if coroutine.resume(true, &[i64::from(self.id.index)], self.most(&state)) == Resumed::Over {
             return Err(failed(coroutine.failure()));
         }
-        // Of a script that was ended some may be open.
-        self.own.close(connection).await?;
-        self.own = Connections::new(state.reads_rows());
+        self.own.renew(state.reads_rows(), connection).await?;
         self.machine = Some(Box::new(Machine { coroutine, state }));
         if runs { self.run(jobs::THREAD_INIT, connection).await.map(drop) } else { Ok(()) }
     }
@@ -119,7 +117,10 @@ impl LuaTerminal {
             let resumed = machine.coroutine.resume(false, &reply, self.most(&machine.state));
             let code = if resumed == Resumed::Yielded { machine.coroutine.number(1) } else { 0 };
             match code {
-                asks::EXECUTE => reply = self.execute(machine, connection).await?,
+                asks::EXECUTE => {
+                    let answer = self.execute(machine, connection).await;
+                    reply = answer.or_else(|error| self.refused(machine, error))?;
+                }
                 asks::DONE => return Ok(Ended { returned: machine.coroutine.number(2) == 1, asked }),
                 asks::RESTART => return Err(self.restarts(machine.coroutine.number(2) == 1)),
                 asks::FAILED => {
@@ -127,7 +128,10 @@ impl LuaTerminal {
                     return Err(self.failed(text));
                 }
                 0 => return Err(self.over(machine.coroutine.failure())),
-                _ => reply = self.seldom(code, machine, connection).await?,
+                _ => {
+                    let answer = self.seldom(code, machine, connection).await;
+                    reply = answer.or_else(|error| self.refused(machine, error))?;
+                }
             }
             asked = true;
         }
@@ -174,7 +178,7 @@ impl LuaTerminal {
     }
 
     #[inline]
-    async fn execute<S: Session>(&mut self, machine: &mut Machine, connection: &mut Connection<S>) -> Result<[i64; 3]> {
+    async fn execute<S: Session>(&mut self, machine: &Machine, connection: &mut Connection<S>) -> Result<[i64; 3]> {
         let stack = &machine.coroutine;
         let answer = match self.own.switch_to_statement(stack.number(2), connection)? {
             Some(Prepared::Known(id)) => {
@@ -189,27 +193,23 @@ impl LuaTerminal {
                 connection.execute(id).await
             }
             Some(word) => word.control(connection).await,
-            None => {
-                return Err(script_failed("the script executes a statement of a connection that it has closed, or opened again"));
-            }
+            None => Err(script_failed("the script executes a statement of a connection that it has closed, or opened again")),
         };
-        match answer {
-            Ok(effect) => Ok(told(effect, connection)),
-            Err(error) => self.refused(machine, error),
-        }
+        answer.map(|effect| told(effect, connection))
     }
 
     /// Tells the script of a failure of the database.
     #[cold]
     fn refused(&mut self, machine: &mut Machine, error: DriverError) -> Result<[i64; 3]> {
         let status = if self.script.tolerance.tolerates(&error) { refused::IGNORABLE } else { refused::FATAL };
-        machine.state.tell(&error).map_err(|e| script_failed(&words(&e)))?;
+        // Without memory for the words its coroutine cannot go on.
+        machine.state.tell(&error).map_err(|e| self.over(words(&e)))?;
         self.failure = Some(error);
         Ok([status, 0, 0])
     }
 
     #[cold]
-    async fn seldom<S: Session>(&mut self, code: i64, machine: &mut Machine, connection: &mut Connection<S>) -> Result<[i64; 3]> {
+    async fn seldom<S: Session>(&mut self, code: i64, machine: &Machine, connection: &mut Connection<S>) -> Result<[i64; 3]> {
         let stack = &machine.coroutine;
         match code {
             asks::QUERY => {
@@ -219,18 +219,12 @@ impl LuaTerminal {
                     Some(word) => word.control(connection).await,
                     None => connection.text(verb(&self.query), &self.query).await,
                 };
-                match answer {
-                    Ok(effect) => Ok(told(effect, connection)),
-                    Err(error) => self.refused(machine, error),
-                }
+                answer.map(|effect| told(effect, connection))
             }
             asks::PREPARE => {
                 self.take_query(stack.text(2))?;
                 connection.switch_to(stack.number(3) as usize)?;
-                match self.own.prepare(&self.query, connection).await {
-                    Ok(handle) => Ok([0, handle, 0]),
-                    Err(error) => self.refused(machine, error),
-                }
+                self.own.prepare(&self.query, connection).await.map(|handle| [0, handle, 0])
             }
             asks::FETCH => {
                 let row = stack.number(2) as usize;
@@ -250,24 +244,17 @@ impl LuaTerminal {
             asks::CONNECT if self.script.serverless => Err(script_failed(
                 "the script connects to a database by a name that its text does not hold; write sysbench.sql there",
             )),
-            asks::CONNECT => match self.own.connect(connection).await {
-                Ok(number) => Ok([0, number as i64, 0]),
-                Err(error) => self.refused(machine, error),
-            },
+            asks::CONNECT => self.own.connect(connection).await.map(|number| [0, number as i64, 0]),
             asks::CLOSE => {
                 let number = stack.number(2) as usize;
                 self.own.forget(number, true);
-                connection.close_another(number).await?;
+                connection.close_one(number).await;
                 Ok([0; 3])
             }
             _ => {
                 let number = stack.number(2) as usize;
-                connection.switch_to(number)?;
-                match connection.reconnect().await {
-                    Ok(()) => self.own.forget(number, false),
-                    Err(error) => return self.refused(machine, error),
-                }
-                Ok([0; 3])
+                self.own.forget(number, false);
+                connection.reconnect(number).await.map(|()| [0; 3])
             }
         }
     }
@@ -309,10 +296,10 @@ impl Terminal for LuaTerminal {
     async fn finish<S: Session>(&mut self, connection: &mut Connection<S>) -> Result<()> {
         if self.script.applies_load() && self.machine.is_some() {
             self.until_ns = limit::now_ns() + AFTER_WINDOW_NS;
-            if self.own.are_lost(connection) {
-                self.own.restore(connection).await?;
+            // What it would tidy went with its connections.
+            if !self.own.are_lost(connection) {
+                self.run(jobs::THREAD_DONE, connection).await?;
             }
-            self.run(jobs::THREAD_DONE, connection).await?;
         }
         Ok(())
     }

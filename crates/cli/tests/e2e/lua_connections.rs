@@ -178,11 +178,93 @@ end
 }
 
 #[test]
+fn a_connection_that_is_closed_holds_no_locks_and_has_no_rows() {
+    let database = Database::on_mariadb("lua_closed");
+    let text = r#"
+function event()
+  local drv = sysbench.sql.driver()
+  local one, two = drv:connect(), drv:connect()
+  one:query("DROP TABLE IF EXISTS held")
+  one:query("CREATE TABLE held(a INT PRIMARY KEY, b INT)")
+  one:query("INSERT INTO held VALUES (1, 1)")
+  one:query("BEGIN")
+  one:query("UPDATE held SET b = 2 WHERE a = 1")
+  local rows = one:query("SELECT b FROM held")
+  one:disconnect()
+  two:query("SET innodb_lock_wait_timeout = 1")
+  two:query("UPDATE held SET b = b + 10 WHERE a = 1")
+  print("updated", two:query_row("SELECT b FROM held"))
+  print("no rows", pcall(rows.fetch_row, rows) and rows:fetch_row() or nil)
+  local again = drv:connect()
+  print("other", again:query_row("SELECT 3"), two:query_row("SELECT 4"))
+end
+"#;
+    let path = database.desk.write("closed.lua", text);
+    let [ours, peer] = database.both(&[path.to_str().unwrap(), "--events=1", "run"]);
+    let words = |all: &[String]| all.iter().filter(|line| !line.starts_with("ALERT")).take(3).cloned().collect::<Vec<_>>();
+    assert_eq!(words(&ours), ["updated 11", "no rows nil", "other 3 4"], "{ours:?}");
+    assert!(peer.is_empty() || words(&peer)[0] == "updated 11", "{peer:?}");
+}
+
+#[test]
+fn connections_that_a_script_drops_are_closed() {
+    let database = Database::on_mariadb("lua_dropped");
+    let text = r#"
+local most = 0
+function event()
+  local con = sysbench.sql.driver():connect()
+  local open = con:query_row("SELECT COUNT(*) FROM information_schema.processlist WHERE db = DATABASE()")
+  most = math.max(most, tonumber(open))
+end
+function thread_done() print("most", most < 30) end
+"#;
+    let path = database.desk.write("dropped.lua", text);
+    let ran = database.ours(&[path.to_str().unwrap(), "--events=2000", "--time=0", "run"]);
+    assert!(ran.code == Some(0) && ran.out.contains("most\ttrue"), "{ran:#?}");
+}
+
+#[test]
+fn a_statement_from_before_a_reconnect_is_no_transaction() {
+    let database = Database::on_mariadb("lua_stale");
+    let text = r#"
+function thread_init()
+  con = sysbench.sql.driver():connect()
+  stmt = con:prepare("SELECT 1")
+end
+function event()
+  con:reconnect()
+  stmt:execute()
+end
+"#;
+    let path = database.desk.write("stale.lua", text);
+    let ended = database.ours(&[path.to_str().unwrap(), "--time=1", "run"]);
+    assert_eq!(ended.code, Some(1), "{ended:#?}");
+    assert!(ended.out.contains("a statement of a connection that it has closed, or opened again"), "{ended:#?}");
+    let ignored = database.ours(&[path.to_str().unwrap(), "--time=1", "--mysql-ignore-errors=all", "run"]);
+    assert!(ignored.out.contains("transactions:                        0 "), "{ignored:#?}");
+}
+
+#[test]
 fn a_connection_that_the_server_refuses_is_an_error_of_the_script() {
     let database = Database::on_mariadb("lua_many");
-    let text = "function event()\n  local all = {}\n  for i = 1, 5000 do all[i] = sysbench.sql.driver():connect() end\nend";
+    let text = r#"
+function prepare()
+  local con = sysbench.sql.driver():connect()
+  con:query("CREATE OR REPLACE USER lua_few@'%' IDENTIFIED BY 'few' WITH MAX_USER_CONNECTIONS 20")
+  con:query("GRANT ALL ON " .. con:query_row("SELECT DATABASE()") .. ".* TO lua_few@'%'")
+end
+function cleanup() sysbench.sql.driver():connect():query("DROP USER lua_few@'%'") end
+function event()
+  local all = {}
+  for i = 1, 30 do all[i] = sysbench.sql.driver():connect() end
+end
+"#;
     let path = database.desk.write("many.lua", text);
-    let refused = database.ours(&[path.to_str().unwrap(), "--events=1", "run"]);
+    let path = path.to_str().unwrap();
+    let words = |command| [path, "--verbosity=1", command];
+    assert_eq!(database.ours(&words("prepare")).code, Some(0));
+    let refused = database.ours(&[&words("run")[..], &["--events=1", "--mysql-user=lua_few", "--mysql-password=few"]].concat());
+    assert_eq!(database.ours(&words("cleanup")).code, Some(0));
     assert_eq!(refused.code, Some(1), "{refused:#?}");
-    assert!(refused.out.contains("Too many connections"), "{refused:#?}");
+    assert!(refused.out.contains("max_user_connections"), "{refused:#?}");
 }

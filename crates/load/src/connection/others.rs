@@ -1,4 +1,4 @@
-//! The sessions of a connection: the one that statements go to, and others beside it, which a script opens for itself.
+//! The sessions of a connection: the one that statements go to, and others beside it, which a script opens and closes for itself.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -11,7 +11,8 @@ use crate::values::Rows;
 
 /// A session with its statements and the rows of the last one.
 pub(crate) struct OneSession<S> {
-    pub(super) session: S,
+    /// None where a script has closed it.
+    pub(super) session: Option<S>,
     pub(super) catalogue: Arc<Catalogue>,
     pub(super) rows: Rows,
     /// The statement that was sent last, for the words of an error.
@@ -26,8 +27,33 @@ impl<S: Session> OneSession<S> {
         for sql in catalogue.opening() {
             session.query(sql, &mut rows).await?;
         }
-        Ok(Self { session, catalogue, rows, last: None })
+        Ok(Self { session: Some(session), catalogue, rows, last: None })
     }
+
+    pub(super) fn session(&mut self) -> Result<&mut S, DriverError> {
+        open(&mut self.session)
+    }
+
+    pub(super) fn lift_timeout(&mut self) {
+        self.session.iter_mut().for_each(Session::lift_timeout);
+    }
+
+    pub(super) async fn close(&mut self) {
+        if let Some(session) = self.session.take() {
+            session.close().await;
+        }
+    }
+}
+
+/// The session, if it is open.
+#[inline]
+pub(super) fn open<S>(session: &mut Option<S>) -> Result<&mut S, DriverError> {
+    session.as_mut().ok_or_else(closed)
+}
+
+#[cold]
+pub(super) fn closed() -> DriverError {
+    DriverError::client(ErrorClass::Fatal, "connection", "the connection is closed")
 }
 
 /// A session that is being opened.
@@ -53,12 +79,12 @@ impl<S: Session> Others<S> {
 
     pub(super) fn lift_timeout(&mut self) {
         self.lifted = true;
-        self.aside.iter_mut().flatten().for_each(|one| one.session.lift_timeout());
+        self.aside.iter_mut().flatten().for_each(OneSession::lift_timeout);
     }
 
     pub(super) async fn close(self) {
-        for one in self.aside.into_iter().flatten() {
-            one.session.close().await;
+        for mut one in self.aside.into_iter().flatten() {
+            one.close().await;
         }
     }
 
@@ -69,7 +95,7 @@ impl<S: Session> Others<S> {
         };
         let mut one = opener().await?;
         if self.lifted {
-            one.session.lift_timeout();
+            one.lift_timeout();
         }
         Ok(one)
     }
@@ -93,17 +119,25 @@ impl<S: Session> Connection<S> {
         self.others.here
     }
 
-    /// Whether it has a session of this number.
+    /// Whether the session of this number is open.
     pub fn has(&self, number: usize) -> bool {
-        number == self.others.here || matches!(self.others.aside.get(number), Some(Some(_)))
+        let aside = || self.others.aside.get(number).and_then(Option::as_ref);
+        let one = if number == self.others.here { Some(&self.own) } else { aside() };
+        one.is_some_and(|one| one.session.is_some())
     }
 
-    /// Opens a session of this number, which is not that of another one; see [`Self::switch_to`].
+    /// Opens a session of this number, which none has that is open; see [`Self::switch_to`].
     ///
     /// # Errors
     /// As those of [`crate::driver::Driver::connect`]; `Fatal` where it [opens no others](Self::opens_others).
     pub async fn open_another(&mut self, number: usize) -> Result<(), DriverError> {
+        // What fails here is no statement.
+        self.own.last = None;
         let one = self.others.open().await?;
+        if number == self.others.here {
+            self.own = one;
+            return Ok(());
+        }
         let aside = &mut self.others.aside;
         if aside.len() <= number {
             aside.resize_with(number + 1, || None);
@@ -136,37 +170,25 @@ impl<S: Session> Connection<S> {
         Ok(())
     }
 
-    /// Opens the session that statements go to again, without those that were added to its catalogue. After an error it is as before.
-    ///
-    /// # Errors
-    /// As those of [`Self::open_another`].
-    pub async fn reopen(&mut self) -> Result<(), DriverError> {
-        let new = self.others.open().await?;
-        std::mem::replace(&mut self.own, new).session.close().await;
-        Ok(())
+    /// Closes the session of this number, if it is open and can be opened again.
+    pub async fn close_one(&mut self, number: usize) {
+        if !self.opens_others() {
+            return;
+        }
+        let aside = self.others.aside.get_mut(number).and_then(Option::as_mut);
+        if let Some(one) = if number == self.others.here { Some(&mut self.own) } else { aside } {
+            one.close().await;
+        }
     }
 
-    /// The same, counted as a reconnect.
+    /// Closes the session of this number and opens it again, without the statements that were added to its catalogue; a reconnect.
     ///
     /// # Errors
-    /// As those of [`Self::open_another`].
-    pub async fn reconnect(&mut self) -> Result<(), DriverError> {
-        self.reopen().await?;
+    /// As those of [`Self::open_another`]: it is closed then.
+    pub async fn reconnect(&mut self, number: usize) -> Result<(), DriverError> {
+        self.close_one(number).await;
+        self.open_another(number).await?;
         self.counts.reconnects += 1;
-        Ok(())
-    }
-
-    /// Closes the session of this number, but not the first, which the connection needs.
-    pub async fn close_another(&mut self, number: usize) -> Result<(), DriverError> {
-        if number == 0 {
-            return Ok(());
-        }
-        if number == self.others.here {
-            self.switch_to(0)?;
-        }
-        if let Some(one) = self.others.aside.get_mut(number).and_then(Option::take) {
-            one.session.close().await;
-        }
         Ok(())
     }
 
@@ -178,7 +200,7 @@ impl<S: Session> Connection<S> {
         self.rollback().await?;
         let here = self.others.here;
         for number in 0..self.others.aside.len() {
-            if self.others.aside[number].is_some() {
+            if self.has(number) && number != self.others.here {
                 self.switch_to(number)?;
                 self.rollback().await?;
             }

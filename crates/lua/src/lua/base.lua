@@ -102,7 +102,10 @@ sb_rand_pareto, sb_rand_str, sb_rnd = rand.pareto, rand.string, host.rand_high
 function sb_rand_uniq(first, last) return rand.unique(first, last) end
 DB_ERROR_NONE, DB_ERROR_RESTART_TRANSACTION, DB_ERROR_FAILED = 0, 1, 2
 db_driver = host.driver
-local function connected() return own.connected or sysbench.sql.driver():connect() end
+local function connected()
+  if not own.connected or own.connected.closed then own.connected = sysbench.sql.driver():connect() end
+  return own.connected
+end
 function db_connect() return connected() end
 function db_disconnect() return connected():disconnect() end
 function db_query(query) return connected():query(query) end

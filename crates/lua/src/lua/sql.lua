@@ -94,10 +94,16 @@ local function filled(rs, rows, fields)
   return rs
 end
 
+local function emptied(rs)
+  rs.nrows, rs.nfields, rs.at, rs.live = 0, 0, 0, false
+end
+
 class(Result, "<sql_result>")
 function Result:fetch_row()
   if self.at >= self.nrows or self.nfields == 0 then return nil end
-  ask(FETCH, self.at, self.number)
+  open(self.connection)
+  local status = ask(FETCH, self.at, self.number)
+  if status < 0 then raise(self.connection, status, "<fetch>", 2) end
   self.at = self.at + 1
   local row, cells = {}, host.row
   for i = 1, self.nfields do row[i] = cells[i] end
@@ -161,6 +167,7 @@ function Statement:bind_param(...)
   return 0
 end
 function Statement:execute()
+  open(self.connection)
   local id, p, count = self.id, self.params, self.count
   local status, rows, fields
   if count == 0 then
@@ -213,9 +220,10 @@ function Connection:disconnect()
     alert("attempt to close an already closed connection")
     return true
   end
-  self.closed = true
+  self.closed, self.handle.closed, self.bulk = true, true, nil
+  emptied(self.result)
   ask(CLOSE, self.number)
-  if self.own.connected == self then self.own.connected = nil end
+  self.own.open = self.own.open - 1
   return true
 end
 function Connection:reconnect()
@@ -223,6 +231,7 @@ function Connection:reconnect()
     alert("attempt to close an already closed connection")
     return true
   end
+  emptied(self.result)
   local status = ask(RECONNECT, self.number)
   if status < 0 then error("db_connection_reconnect() failed: " .. host.failure.message, 2) end
   return true
@@ -235,6 +244,7 @@ function Connection:bulk_insert_init(head)
   return true
 end
 local function send_bulk(con)
+  open(con)
   local bulk = con.bulk
   if bulk.n == 0 then return end
   local query = bulk.head .. " " .. table.concat(bulk, ",", 1, bulk.n)
@@ -264,13 +274,35 @@ end
 
 class(Driver, "<sql_driver>")
 function Driver:name() return host.driver end
+-- As under sysbench, a connection that a script holds no more is closed once its memory is collected. Where many are open, that is done first.
+local FEW = 8
+local function dropped(own)
+  local many = own.open >= own.most
+  if many then collectgarbage() end
+  for i = #own.dropped, 1, -1 do
+    local number = own.dropped[i]
+    own.dropped[i], own.open = nil, own.open - 1
+    ask(CLOSE, number)
+  end
+  if many then own.most = math.max(FEW, 2 * own.open) end
+end
+-- Tells when the memory of a connection is collected.
+local function handle_of(own, number)
+  local handle, proxy = { closed = false }, newproxy(true)
+  getmetatable(proxy).__gc = function()
+    if not handle.closed then own.dropped[#own.dropped + 1] = number end
+  end
+  handle.proxy = proxy
+  return handle
+end
 function Driver:connect()
   local own = self.own
+  dropped(own)
   local status, number = ask(CONNECT)
   if status < 0 then error("connection creation failed: " .. host.failure.message, 2) end
-  local con = setmetatable({ error = 0, own = own, number = number }, Connection)
-  con.result = setmetatable({ nrows = 0, nfields = 0, at = 0, number = number }, Result)
-  own.connected = con
+  local con = setmetatable({ error = 0, own = own, number = number, handle = handle_of(own, number) }, Connection)
+  con.result = setmetatable({ nrows = 0, nfields = 0, at = 0, number = number, connection = con }, Result)
+  own.open = own.open + 1
   return con
 end
 
@@ -283,6 +315,8 @@ end
 function host.sql(own)
   local sql = { type = copied(t), error = { NONE = 0, IGNORABLE = 1, FATAL = 2 } }
   own.sysbench.sql, own.sysbench.error = sql, { RESTART_EVENT = RESTART_EVENT }
+  -- Connections that are open, after how many of them memory is collected, and those that the script dropped.
+  own.open, own.most, own.dropped = 0, FEW, {}
   function sql.driver(name)
     if name ~= nil and name ~= host.driver then
       host.log("FATAL: invalid database driver name: '" .. tostring(name) .. "'")
