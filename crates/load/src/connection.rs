@@ -50,6 +50,18 @@ impl Counts {
         }
     }
 
+    /// Counted when sent: a server counts a statement that fails, too (Com_update of a deadlock victim).
+    #[inline]
+    fn sent(&mut self, verb: Verb) {
+        match verb {
+            Verb::Select => self.select += 1,
+            Verb::Insert => self.insert += 1,
+            Verb::Update => self.update += 1,
+            Verb::Delete => self.delete += 1,
+            Verb::Other => {}
+        }
+    }
+
     /// All statements.
     #[inline]
     pub fn total(&self) -> u64 {
@@ -158,28 +170,17 @@ impl<S: Session> Connection<S> {
     pub async fn execute(&mut self, id: StatementId) -> Result<Effect, DriverError> {
         self.own.last = Some(id);
         let brief = self.own.catalogue.brief(id);
-        self.count_sent(brief.verb);
         let sent_ns = self.clock_ns();
-        // As of BEGIN and COMMIT, the time of one that failed is none of its kind.
         let OneSession { session, rows, .. } = &mut self.own;
-        let effect = open(session)?.execute(id, &self.params, rows).await?;
+        let session = open(session)?;
+        self.counts.sent(brief.verb);
+        // As of BEGIN and COMMIT, the time of one that failed is none of its kind.
+        let effect = session.execute(id, &self.params, rows).await?;
         if let Some(times) = &self.times {
             times.ended(brief.label, sent_ns);
         }
         self.counts.effect(effect);
         Ok(effect)
-    }
-
-    /// Counted when sent: a server counts a statement that fails, too (Com_update of a deadlock victim).
-    #[inline]
-    fn count_sent(&mut self, verb: Verb) {
-        match verb {
-            Verb::Select => self.counts.select += 1,
-            Verb::Insert => self.counts.insert += 1,
-            Verb::Update => self.counts.update += 1,
-            Verb::Delete => self.counts.delete += 1,
-            Verb::Other => {}
-        }
     }
 
     /// Adds a statement that is known only now to those of this connection, and prepares it; see [`Session::add_statement`]. After an error
@@ -201,11 +202,12 @@ impl<S: Session> Connection<S> {
 
     /// Executes one statement of a script, given as text; its rows are kept.
     pub async fn text(&mut self, verb: Verb, sql: &str) -> Result<Effect, DriverError> {
-        self.count_sent(verb);
         self.own.last = None;
         let sent_ns = self.clock_ns();
         let OneSession { session, rows, .. } = &mut self.own;
-        let effect = open(session)?.query(sql, rows).await?;
+        let session = open(session)?;
+        self.counts.sent(verb);
+        let effect = session.query(sql, rows).await?;
         self.timed(Other::Text, sent_ns);
         self.counts.effect(effect);
         Ok(effect)
@@ -214,7 +216,7 @@ impl<S: Session> Connection<S> {
     /// Executes a statement whose text is not known before the trial, such as a query with values in its text; its rows are kept. The
     /// database ends it after `limit`; a server that does not answer long after is lost.
     pub async fn run(&mut self, verb: Verb, sql: &str, limit: Duration) -> Result<&Rows, DriverError> {
-        self.count_sent(verb);
+        self.counts.sent(verb);
         let sent_ns = self.clock_ns();
         let wait = limit + GRACE;
         let OneSession { session, rows, .. } = &mut self.own;
@@ -268,10 +270,11 @@ impl<S: Session> Connection<S> {
 
     /// Begins a transaction.
     pub async fn begin(&mut self, access: Access) -> Result<(), DriverError> {
-        self.counts.begin += 1;
         self.own.last = None;
         let sent_ns = self.clock_ns();
-        self.own.session()?.begin(access).await?;
+        let session = self.own.session()?;
+        self.counts.begin += 1;
+        session.begin(access).await?;
         self.timed(Other::Begin, sent_ns);
         self.counts.other += 1;
         Ok(())
@@ -279,10 +282,11 @@ impl<S: Session> Connection<S> {
 
     /// Commits.
     pub async fn commit(&mut self) -> Result<(), DriverError> {
-        self.counts.commit += 1;
         self.own.last = None;
         let sent_ns = self.clock_ns();
-        self.own.session()?.commit().await?;
+        let session = self.own.session()?;
+        self.counts.commit += 1;
+        session.commit().await?;
         self.timed(Other::Commit, sent_ns);
         self.counts.other += 1;
         Ok(())
@@ -316,7 +320,7 @@ impl<S: Session> Connection<S> {
     pub async fn add_to_batch(&mut self, id: StatementId, member: Member) -> Result<(), DriverError> {
         self.own.last = Some(id);
         match member {
-            Member::Statement => self.count_sent(self.own.catalogue.brief(id).verb),
+            Member::Statement => self.counts.sent(self.own.catalogue.brief(id).verb),
             Member::Begin => self.counts.begin += 1,
             Member::Commit => self.counts.commit += 1,
             Member::Rollback => self.counts.rollback += 1,

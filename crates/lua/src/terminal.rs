@@ -296,10 +296,14 @@ impl Terminal for LuaTerminal {
     async fn finish<S: Session>(&mut self, connection: &mut Connection<S>) -> Result<()> {
         if self.script.applies_load() && self.machine.is_some() {
             self.until_ns = limit::now_ns() + AFTER_WINDOW_NS;
-            // What it would tidy went with its connections.
-            if !self.own.are_lost(connection) {
-                self.run(jobs::THREAD_DONE, connection).await?;
+            if self.own.are_lost(connection)
+                && let Err(error) = self.own.restore(connection).await
+            {
+                let line = format!("ALERT: thread_done of thread {} is left out: {error}", self.id.index);
+                self.script.console.log(line.as_bytes());
+                return Ok(());
             }
+            self.run(jobs::THREAD_DONE, connection).await?;
         }
         Ok(())
     }

@@ -103,8 +103,10 @@ function sb_rand_uniq(first, last) return rand.unique(first, last) end
 DB_ERROR_NONE, DB_ERROR_RESTART_TRANSACTION, DB_ERROR_FAILED = 0, 1, 2
 db_driver = host.driver
 local function connected()
-  if not own.connected or own.connected.closed then own.connected = sysbench.sql.driver():connect() end
-  return own.connected
+  local con = own.connected or own.newest[1]
+  if not con or con.closed then con = sysbench.sql.driver():connect() end
+  own.connected = con
+  return con
 end
 function db_connect() return connected() end
 function db_disconnect() return connected():disconnect() end

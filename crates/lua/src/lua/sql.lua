@@ -276,15 +276,20 @@ class(Driver, "<sql_driver>")
 function Driver:name() return host.driver end
 -- As under sysbench, a connection that a script holds no more is closed once its memory is collected. Where many are open, that is done first.
 local FEW = 8
-local function dropped(own)
-  local many = own.open >= own.most
-  if many then collectgarbage() end
-  for i = #own.dropped, 1, -1 do
-    local number = own.dropped[i]
-    own.dropped[i], own.open = nil, own.open - 1
-    ask(CLOSE, number)
+local function close_dropped(own)
+  local all = own.dropped
+  own.dropped = {}
+  for i = 1, #all do
+    own.open = own.open - 1
+    ask(CLOSE, all[i])
   end
-  if many then own.most = math.max(FEW, 2 * own.open) end
+end
+local function make_room(own)
+  close_dropped(own)
+  if own.open < own.most then return end
+  collectgarbage()
+  close_dropped(own)
+  own.most = math.max(FEW, 2 * own.open)
 end
 -- Tells when the memory of a connection is collected.
 local function handle_of(own, number)
@@ -297,12 +302,12 @@ local function handle_of(own, number)
 end
 function Driver:connect()
   local own = self.own
-  dropped(own)
+  make_room(own)
   local status, number = ask(CONNECT)
   if status < 0 then error("connection creation failed: " .. host.failure.message, 2) end
   local con = setmetatable({ error = 0, own = own, number = number, handle = handle_of(own, number) }, Connection)
   con.result = setmetatable({ nrows = 0, nfields = 0, at = 0, number = number, connection = con }, Result)
-  own.open = own.open + 1
+  own.open, own.newest[1] = own.open + 1, con
   return con
 end
 
@@ -317,6 +322,8 @@ function host.sql(own)
   own.sysbench.sql, own.sysbench.error = sql, { RESTART_EVENT = RESTART_EVENT }
   -- Connections that are open, after how many of them memory is collected, and those that the script dropped.
   own.open, own.most, own.dropped = 0, FEW, {}
+  -- The connection that it opened last, for as long as it holds it.
+  own.newest = setmetatable({}, { __mode = "v" })
   function sql.driver(name)
     if name ~= nil and name ~= host.driver then
       host.log("FATAL: invalid database driver name: '" .. tostring(name) .. "'")
