@@ -9,13 +9,13 @@ use crate::common::{Desk, Ended, server};
 use perbuck_workloads::sysbench::SCRIPTS;
 
 /// A database of its own, with the options that name it.
-struct Database {
-    desk: Desk,
-    address: Vec<String>,
+pub(crate) struct Database {
+    pub(crate) desk: Desk,
+    pub(crate) address: Vec<String>,
 }
 
 impl Database {
-    fn on_mariadb(name: &str) -> Self {
+    pub(crate) fn on_mariadb(name: &str) -> Self {
         let mut desk = Desk::new();
         let maria = Maria::fresh(&mut desk, "PERBUCK_TEST_MARIADB", name);
         desk.set("MYSQL_PWD", &maria.password);
@@ -24,7 +24,7 @@ impl Database {
         Self { desk, address: address.to_vec() }
     }
 
-    fn on_postgres(name: &str) -> Self {
+    pub(crate) fn on_postgres(name: &str) -> Self {
         let mut desk = Desk::new();
         let postgres = crate::common::postgres::Postgres::fresh(&mut desk, name);
         desk.set("PGPASSWORD", &postgres.password);
@@ -33,7 +33,7 @@ impl Database {
         Self { desk, address: [address.to_vec(), vec!["--db-driver=pgsql".to_owned()]].concat() }
     }
 
-    fn run(&self, words: &[&str]) -> Ended {
+    pub(crate) fn run(&self, words: &[&str]) -> Ended {
         crate::common::ended(self.desk.command(&["sysbench"]).args(&self.address).args(words).output().unwrap())
     }
 

@@ -3,51 +3,24 @@
 
 use std::process::Command;
 
-use crate::common::maria::Maria;
-use crate::common::postgres::Postgres;
-use crate::common::{Desk, Ended, ended};
-
-/// A database of its own, with the options that name it, the words for the number of a connection, and the variable of the password.
-struct Database {
-    desk: Desk,
-    address: Vec<String>,
-    number: &'static str,
-    password: (&'static str, String),
-}
+use crate::common::{Ended, ended};
+use crate::lua::Database;
 
 impl Database {
-    fn on_mariadb(name: &str) -> Self {
-        let mut desk = Desk::new();
-        let maria = Maria::fresh(&mut desk, "PERBUCK_TEST_MARIADB", name);
-        desk.set("MYSQL_PWD", &maria.password);
-        let address = [("host", &maria.host), ("port", &maria.port), ("user", &"root".to_owned()), ("db", &maria.database)]
-            .map(|(option, value)| format!("--mysql-{option}={value}"));
-        Self {
-            desk,
-            address: address.to_vec(),
-            number: "CONNECTION_ID()",
-            password: ("--mysql-password", maria.password.clone()),
-        }
-    }
-
-    fn on_postgres(name: &str) -> Self {
-        let mut desk = Desk::new();
-        let postgres = Postgres::fresh(&mut desk, name);
-        desk.set("PGPASSWORD", &postgres.password);
-        let address = [("host", "127.0.0.1"), ("port", &postgres.port), ("user", "perbuck"), ("db", &postgres.database)]
-            .map(|(option, value)| format!("--pgsql-{option}={value}"));
-        let address = [address.to_vec(), vec!["--db-driver=pgsql".to_owned()]].concat();
-        Self { desk, address, number: "pg_backend_pid()", password: ("--pgsql-password", postgres.password.clone()) }
-    }
-
     fn ours(&self, words: &[&str]) -> Ended {
-        ended(self.desk.command(&["sysbench"]).args(&self.address).args(words).arg("--no-record").output().unwrap())
+        self.run(&[words, &["--no-record"]].concat())
     }
 
-    /// sysbench itself, whose databases are of this test alone.
+    /// sysbench itself, which takes a password as an option only. The databases are of one test alone.
     fn peer(&self, words: &[&str]) -> Ended {
-        let password = format!("{}={}", self.password.0, self.password.1);
-        ended(Command::new("sysbench").args(&self.address).arg(password).args(words).output().unwrap())
+        let mut command = Command::new("sysbench");
+        for (name, option) in [("MYSQL_PWD", "mysql"), ("PGPASSWORD", "pgsql")] {
+            let ours = self.desk.command(&[]);
+            if let Some((_, Some(password))) = ours.get_envs().find(|(key, _)| *key == name) {
+                command.arg(format!("--{option}-password={}", password.to_str().unwrap()));
+            }
+        }
+        ended(command.args(&self.address).args(words).output().unwrap())
     }
 
     /// What both told of a run. Debian's sysbench, with the library of MariaDB, dies of a fault in memory when it opens a connection again.
@@ -125,8 +98,8 @@ fn told(out: &str) -> Vec<String> {
         .collect()
 }
 
-fn several_connections(database: &Database) -> [Vec<String>; 2] {
-    let path = database.desk.write("two.lua", &TWO.replace("NUMBER", database.number));
+fn several_connections(database: &Database, number: &str) -> [Vec<String>; 2] {
+    let path = database.desk.write("two.lua", &TWO.replace("NUMBER", number));
     let path = path.to_str().unwrap();
     database.peer(&[path, "prepare"]);
     let [ours, peer] = database.both(&[path, "--events=1", "run"]);
@@ -138,13 +111,13 @@ fn several_connections(database: &Database) -> [Vec<String>; 2] {
 
 #[test]
 fn a_script_has_several_connections_and_reconnects_on_mariadb() {
-    let [ours, peer] = several_connections(&Database::on_mariadb("lua_two"));
+    let [ours, peer] = several_connections(&Database::on_mariadb("lua_two"), "CONNECTION_ID()");
     assert!(peer.len() >= 4 && ours.starts_with(&peer), "{ours:?} {peer:?}");
 }
 
 #[test]
 fn a_script_has_several_connections_and_reconnects_on_postgres() {
-    let [ours, mut peer] = several_connections(&Database::on_postgres("lua_two"));
+    let [ours, mut peer] = several_connections(&Database::on_postgres("lua_two"), "pg_backend_pid()");
     // sysbench opens none again there.
     peer.retain(|line| line != "ALERT: reconnect is not supported by the current driver");
     for (said, done) in [("again false true", "again true true"), ("reconnects: 0", "reconnects: 1")] {
