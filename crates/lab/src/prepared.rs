@@ -137,7 +137,7 @@ fn save_one(
         let dropped = stages.iter().try_for_each(|stage| stage.server.drop_copy());
         return kept.and(dropped);
     }
-    servers.copy(0, WhileStopped::Save, inputs.registry, stop)?;
+    servers.restart(0, WhileStopped::Save, inputs.registry, stop)?;
     let folder = servers.copy_folder(0).unwrap_or_default();
     let mut sources = Source::below(&folder).map_err(LabError::of_file("read", &folder))?;
     put(manifest, (archive, &mut sources), progress, stop)

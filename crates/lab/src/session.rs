@@ -23,7 +23,7 @@ use crate::prewarm;
 use crate::progress::{Details, Progress, clock_text};
 use crate::replica;
 use crate::rest;
-use crate::servers::Servers;
+use crate::servers::{Servers, WhileStopped};
 use crate::sidecar::Trial;
 use crate::stage::Stage;
 use crate::trial::{self, Context, Task};
@@ -302,6 +302,10 @@ impl<'a> Session<'a> {
             DataState::Ours { used_by, .. } if used_by == FRESH && stage.reset == Reset::Restore => {
                 Some(self.save(position, contender, progress)?)
             }
+            DataState::Ours { used_by, .. } if used_by == FRESH && self.restarts_after_load(position) => {
+                self.restart(position, contender)?;
+                Some(Readied::Restarted)
+            }
             DataState::Ours { used_by, .. } => {
                 let keep = used_by == FRESH || stage.reset == Reset::Never || (stage.reset.is_per_block() && used_by == block);
                 keep.then_some(Readied::Kept)
@@ -311,15 +315,16 @@ impl<'a> Session<'a> {
         let readied = match keep {
             Some(kept) => kept,
             None if stage.reset == Reset::Restore => self.restore(position, contender, progress)?,
-            None => self.reload(stage, contender, progress)?,
+            None => self.reload(position, contender, progress)?,
         };
         // Noted before the first transaction: a trial that is cut off leaves data that belong to no block.
-        stage.data.mark(&format!("{block} running"))?;
+        self.stages[position].data.mark(&format!("{block} running"))?;
         Ok(readied)
     }
 
-    fn reload(&mut self, stage: &Stage, contender: &str, progress: &mut dyn Progress) -> Result<Readied, LabError> {
+    fn reload(&mut self, position: usize, contender: &str, progress: &mut dyn Progress) -> Result<Readied, LabError> {
         self.globals.release(contender)?;
+        let stage = &self.stages[position];
         // What happens before each block is told only to those who want to see everything.
         let progress = &mut Details(progress);
         if matches!(stage.data.noted()?, DataState::Ours { .. }) {
@@ -328,7 +333,24 @@ impl<'a> Session<'a> {
         }
         prepare::load(stage, None, self.stop, progress)?;
         rest::wait(&[stage], self.stop, progress)?;
+        if self.restarts_after_load(position) {
+            self.restart(position, contender)?;
+        }
         Ok(Readied::Reloaded)
+    }
+
+    /// Whether the server of a stage starts again after a load, so that its memory holds nothing but what `prewarm` reads. That of a server which
+    /// has loaded made MariaDB slower by 3.5 % than it is after a start on the same data (docs/method/data.md).
+    fn restarts_after_load(&self, stage: usize) -> bool {
+        let workloads = &self.inputs.study.workloads;
+        let prewarms = self.inputs.study.sweep_of(&workloads[stage % workloads.len()].name).prewarm.is_some();
+        prewarms && self.servers.has(stage / workloads.len())
+    }
+
+    fn restart(&mut self, stage: usize, contender: &str) -> Result<(), LabError> {
+        self.globals.release(contender)?;
+        let position = stage / self.inputs.study.workloads.len();
+        self.servers.restart(position, WhileStopped::Nothing, self.inputs.registry, self.stop)
     }
 
     /// Notes that a trial of `block` has ended and is on disk: the data now belong to it.

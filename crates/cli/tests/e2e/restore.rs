@@ -25,9 +25,8 @@ fn program(kind: &str) -> PathBuf {
     versions.filter(|path| path.exists()).max().unwrap()
 }
 
-/// Sums of the data at each start of the server, in order.
-fn runs_with_restores(kind: &str, named: &str) {
-    let desk = Desk::new();
+/// Writes a study with one private server that notes sums of its data at each start, in order.
+fn with_sums(desk: &Desk, (kind, named): (&str, &str), rest: &str) {
     fs::create_dir(desk.path("servers")).unwrap();
     let sums = desk.write("sums", "");
     fs::set_permissions(&sums, fs::Permissions::from_mode(0o666)).unwrap();
@@ -38,13 +37,18 @@ fn runs_with_restores(kind: &str, named: &str) {
         "s.toml",
         &format!(
             "schema = 1\nname = \"s\"\nseed = 1\n[[contender]]\nname = \"m\"\n\
-             server = {{ kind = \"{kind}\", folder = \"{}\", program = \"{}\" }}\n\
-             [[workload]]\nname = \"w\"\nkind = \"tpcc\"\nwarehouses = 1\nreset = \"restore\"\n\
-             [sweep]\nconnections = [1, 4]\nwarmup = \"100ms\"\nduration = \"1s\"\ntrials = 3\n",
+             server = {{ kind = \"{kind}\", folder = \"{}\", program = \"{}\" }}\n[[workload]]\nname = \"w\"\n{rest}",
             desk.path("servers").display(),
             wrapper.display()
         ),
     );
+}
+
+fn runs_with_restores(kind: &str, named: &str) {
+    let desk = Desk::new();
+    let rest = "kind = \"tpcc\"\nwarehouses = 1\nreset = \"restore\"\n\
+                [sweep]\nconnections = [1, 4]\nwarmup = \"100ms\"\nduration = \"1s\"\ntrials = 3\n";
+    with_sums(&desk, (kind, named), rest);
     let planned = desk.good(&["plan", "s.toml"]);
     assert!(planned.out.contains("loaded once, and restored from a copy before each block"), "{planned:#?}");
     let ran = desk.good(&["run", "--verbose", "s.toml"]);
@@ -75,6 +79,22 @@ fn mariadb_is_restored_byte_for_byte() {
 #[test]
 fn postgres_is_restored_byte_for_byte() {
     runs_with_restores("postgres", "postgres");
+}
+
+#[test]
+fn with_a_prewarm_a_server_restarts_after_each_load() {
+    for (prewarm, starts) in [("", 1), ("prewarm = \"indexes\"\n", 3)] {
+        let desk = Desk::new();
+        let rest = "kind = \"sysbench\"\nscript = \"oltp_insert\"\ntables = 1\ntable_size = 100\nreset = \"per-block\"\n\
+                    [sweep]\nconnections = [1, 2]\nwarmup = \"100ms\"\nduration = \"1s\"\ntrials = 2\n";
+        with_sums(&desk, ("mariadb", "mariadbd"), &format!("{rest}{prewarm}"));
+        let ran = desk.good(&["run", "--verbose", "s.toml"]);
+        assert_eq!(desk.read("sums").lines().count(), starts, "{ran:#?}");
+        assert_eq!(ran.err.matches("m, w: prewarm of indexes: ").count(), starts - 1, "{ran:#?}");
+        let mut records = desk.records("results/s");
+        records.sort_by_key(|record| record.position);
+        assert_eq!(records.iter().map(|r| r.workload.data.as_str()).collect::<Vec<_>>(), ["kept", "kept", "reloaded", "kept"]);
+    }
 }
 
 /// A study on two files, whose trials change the data.

@@ -179,7 +179,7 @@ pub struct Health {
     /// Terminals that lost a connection before the measured window closed; records of older versions have 0.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub terminals_lost: u64,
-    /// Connections opened again after a loss.
+    /// Connections opened again: after a loss, and where the workload does so.
     pub reconnects: u64,
     /// Longest time without any completed transaction inside the measured window, in nanoseconds.
     pub longest_gap_ns: u64,

@@ -141,7 +141,7 @@ impl Servers {
     }
 
     /// Stops the server of a contender, does this, and starts it again.
-    pub(crate) fn copy(
+    pub(crate) fn restart(
         &mut self,
         contender: usize,
         step: WhileStopped,

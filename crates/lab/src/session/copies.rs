@@ -137,7 +137,7 @@ impl Session<'_> {
         let position = stage / self.inputs.study.workloads.len();
         let at = &self.stages[stage];
         match step {
-            _ if self.servers.has(position) => return self.servers.copy(position, step, self.inputs.registry, self.stop),
+            _ if self.servers.has(position) => return self.servers.restart(position, step, self.inputs.registry, self.stop),
             WhileStopped::Save => at.server.save_copy(&self.scope(stage))?,
             WhileStopped::Restore => at.server.restore_copy(&self.scope(stage), &self.leases.notes_of(at))?,
             WhileStopped::Nothing | WhileStopped::Cool => {}
@@ -168,7 +168,7 @@ impl Session<'_> {
                 self.copies.rows.insert(stage, rows.clone());
                 Ok(())
             }
-            (Readied::Foreign | Readied::Kept, _) => Ok(()),
+            (Readied::Foreign | Readied::Kept | Readied::Restarted, _) => Ok(()),
         }
     }
 

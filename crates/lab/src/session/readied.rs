@@ -12,6 +12,8 @@ pub(super) enum Readied {
     Foreign,
     /// Nothing.
     Kept,
+    /// The server that loaded them was started again.
+    Restarted,
     /// A copy of them was saved.
     Saved,
     /// A copy took their place.
@@ -25,7 +27,7 @@ impl Readied {
     pub(super) fn word(self) -> &'static str {
         match self {
             Self::Foreign => "foreign",
-            Self::Kept | Self::Saved => "kept",
+            Self::Kept | Self::Restarted | Self::Saved => "kept",
             Self::Restored => RESTORED,
             Self::Reloaded => RELOADED,
         }
@@ -34,7 +36,7 @@ impl Readied {
     /// What was done, where that takes time that a later study can learn from.
     pub(super) fn done(self) -> Option<&'static str> {
         match self {
-            Self::Foreign | Self::Kept => None,
+            Self::Foreign | Self::Kept | Self::Restarted => None,
             Self::Saved => Some(SAVED),
             Self::Restored | Self::Reloaded => Some(self.word()),
         }
@@ -47,6 +49,6 @@ impl Readied {
 
     /// Whether servers have other pages in memory than after the trial before: a copy is made while they are stopped.
     pub(super) fn forgets(self) -> bool {
-        self.is_new() || self == Self::Saved
+        self.is_new() || matches!(self, Self::Restarted | Self::Saved)
     }
 }

@@ -98,7 +98,7 @@ const COUNTERS: [(&str, &str, Count); 5] = [
     ("perbuck_transactions_failed", "Transactions given up.", |c| c.failed),
     ("perbuck_statements", "Statements of the transactions that ended.", |c| c.statements),
     ("perbuck_transaction_retries", "Attempts beyond the first.", |c| c.retries),
-    ("perbuck_reconnects", "Connections opened again after a loss.", |c| c.reconnects),
+    ("perbuck_reconnects", "Connections opened again: after a loss, and where the workload does so.", |c| c.reconnects),
 ];
 
 fn counters(shown: &[Shown<'_>]) -> impl Iterator<Item = Family> {
