@@ -3,6 +3,9 @@
 
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
 
 fn is_root() -> bool {
     Command::new("id").arg("-u").output().unwrap().stdout == b"0\n"
@@ -107,16 +110,58 @@ impl Drop for Hogs {
     }
 }
 
-/// The share of this machine's processor time that is used, or taken by other machines, while `work` runs: by the kernel's own count.
-pub fn busy_during(work: impl FnOnce()) -> f64 {
-    // proc_stat(5): user, nice, system, idle, iowait, irq, softirq, steal.
-    let ticks = || -> Vec<u64> {
-        let text = std::fs::read_to_string("/proc/stat").unwrap();
-        text.lines().next().unwrap().split_whitespace().skip(1).take(8).map(|n| n.parse().unwrap()).collect()
-    };
-    let before = ticks();
-    work();
-    let spent: Vec<u64> = ticks().iter().zip(&before).map(|(after, before)| after - before).collect();
-    let all: u64 = spent.iter().sum();
-    1.0 - (spent[3] + spent[4]) as f64 / all as f64
+/// What other programs and other machines did to this one for a while, by the kernel's own counts and a clock.
+#[derive(Debug)]
+pub struct Unrest {
+    /// The share of its processor time that was used, or taken by other machines.
+    busy: f64,
+    /// The share of time in which some program waited for a disk, and for memory.
+    waited: [f64; 2],
+    /// The longest time for which a thread that sleeps 5 ms each time was away.
+    stalled: Duration,
+}
+
+impl Unrest {
+    pub fn during(work: impl FnOnce()) -> Self {
+        let (ticks, waits, began, over) = (ticks(), waits_us(), Instant::now(), AtomicBool::new(false));
+        let stalled = thread::scope(|scope| {
+            let watch = scope.spawn(|| {
+                let (mut longest, mut last) = (Duration::ZERO, Instant::now());
+                while !over.load(Ordering::Relaxed) {
+                    thread::sleep(Duration::from_millis(5));
+                    longest = longest.max(last.elapsed());
+                    last = Instant::now();
+                }
+                longest
+            });
+            work();
+            over.store(true, Ordering::Relaxed);
+            watch.join().unwrap()
+        });
+        let spent: Vec<u64> = self::ticks().iter().zip(ticks).map(|(after, before)| after - before).collect();
+        let busy = 1.0 - (spent[3] + spent[4]) as f64 / spent.iter().sum::<u64>() as f64;
+        let after = waits_us();
+        let waited = [0, 1].map(|i| (after[i] - waits[i]) as f64 / began.elapsed().as_micros() as f64);
+        Self { busy, waited, stalled }
+    }
+
+    /// Nine tenths of a small machine are idle under a light load: more than three tenths, or such waits, are of something else.
+    pub fn is_none(&self) -> bool {
+        self.busy < 0.3 && self.waited[0] < 0.2 && self.waited[1] < 0.02 && self.stalled < Duration::from_millis(250)
+    }
+}
+
+/// proc_stat(5): user, nice, system, idle, iowait, irq, softirq, steal.
+fn ticks() -> Vec<u64> {
+    let text = std::fs::read_to_string("/proc/stat").unwrap();
+    text.lines().next().unwrap().split_whitespace().skip(1).take(8).map(|n| n.parse().unwrap()).collect()
+}
+
+/// Microseconds since the start for which some program waited for a disk, and for memory; 0 where the kernel does not count them.
+fn waits_us() -> [u64; 2] {
+    ["io", "memory"].map(|what| {
+        let text = std::fs::read_to_string(format!("/proc/pressure/{what}")).unwrap_or_default();
+        let total = text.lines().next().and_then(|some| some.split_once("total=")).map_or("0", |(_, us)| us);
+        total.parse().unwrap()
+    })
 }

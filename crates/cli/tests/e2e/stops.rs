@@ -73,10 +73,17 @@ fn interrupt(desk: &Desk, mut child: Child, times: usize) -> Ended {
     Ended { code: child.wait().unwrap().code(), out: String::new(), err: desk.read("err") }
 }
 
-/// A session of `maria` waits for a lock.
+/// The sessions that wait for a lock in the database of a test. Other tests have the same server.
+fn waiting(maria: &Maria) -> Vec<String> {
+    let waiting = format!(
+        "SELECT ID FROM information_schema.PROCESSLIST WHERE STATE LIKE 'Waiting for%lock' AND DB = '{}'",
+        maria.database
+    );
+    maria.in_database("", &waiting).lines().map(str::to_owned).collect()
+}
+
 fn locked_out(maria: &Maria) -> bool {
-    let waiting = "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE STATE LIKE 'Waiting for%lock'";
-    maria.in_database("", waiting).trim() != "0"
+    !waiting(maria).is_empty()
 }
 
 fn interrupted(ended: &Ended) {
@@ -136,8 +143,7 @@ fn a_locked_table_is_named_with_the_session_that_locks_it() {
             }
             interrupted(&interrupt(&desk, child, 1));
             // The server notices only later that its client is gone.
-            let left = "SELECT CONCAT('KILL ', ID) FROM information_schema.PROCESSLIST WHERE STATE LIKE 'Waiting for%lock'";
-            maria.in_database("", left).lines().for_each(|kill| drop(maria.in_database("", kill)));
+            waiting(&maria).iter().for_each(|id| drop(maria.in_database("", &format!("KILL {id}"))));
             wait_until("nothing waits", || !locked_out(&maria));
         }
         drop(lock);

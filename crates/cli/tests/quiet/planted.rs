@@ -6,7 +6,7 @@ use std::fs;
 use std::process::{Child, Command, Stdio};
 
 use crate::common::maria::{Maria, study};
-use crate::common::planted::{CpuLimit, Hogs, Loss, busy_during};
+use crate::common::planted::{CpuLimit, Hogs, Loss, Unrest};
 use crate::common::{Desk, wait_until};
 use perbuck_core::compare::{Bound, BoundBy, Comparison, WorkloadResult};
 
@@ -64,23 +64,33 @@ fn measuring(desk: &Desk) -> Child {
     child
 }
 
+/// What bound a run under a light load while nothing else moved this machine: a run that was not clean is repeated.
+fn clean_run(desk: &Desk) -> Vec<Bound> {
+    let mut unclean = Vec::new();
+    while unclean.len() < 12 {
+        let _ = fs::remove_dir_all(desk.path("results"));
+        let unrest = Unrest::during(|| drop(desk.perbuck(&["run", "s.toml"])));
+        if unrest.is_none() {
+            return bounds(&compared(desk)).remove(0);
+        }
+        unclean.push(unrest);
+    }
+    panic!("other programs did not leave this machine alone for one run of a few seconds: {unclean:#?}");
+}
+
 #[test]
 fn ten_clean_runs_have_no_limit() {
     let mut desk = Desk::new();
     let maria = maria(&mut desk, "clean");
-    let rates: Vec<String> = (1..=10).map(|n| (20 * n).to_string()).collect();
-    let sweep = LIGHT.replace("[100]", &format!("[{}]", rates.join(", "))).replace("5s", "3s");
-    desk.write("s.toml", &study(&maria.url(), SELECTS, &sweep));
-    // These loads leave nine tenths of a small machine idle. Where other programs had more of it, the runs were not clean.
-    let clean = (0..3).any(|_| {
-        let _ = fs::remove_dir_all(desk.path("results"));
-        busy_during(|| drop(desk.perbuck(&["run", "s.toml"]))) < 0.3
+    let found = (1..=10).map(|n| {
+        let sweep = LIGHT.replace("[100]", &format!("[{}]", 20 * n)).replace("5s", "3s");
+        desk.write("s.toml", &study(&maria.url(), SELECTS, &sweep));
+        clean_run(&desk)
     });
-    println!("clean: {clean}");
-    let mut found = bounds(&compared(&desk));
+    let mut found: Vec<_> = found.collect();
     let held_back = found.iter().filter(|all| all.iter().any(is_of_machine)).count();
     found.iter_mut().for_each(|all| all.retain(|bound| !is_of_machine(bound)));
-    assert!(found.len() == 10 && found.iter().all(Vec::is_empty) && held_back <= 3, "{held_back} held back: {found:#?}");
+    assert!(found.iter().all(Vec::is_empty) && held_back <= 3, "{held_back} held back: {found:#?}");
     desk.good(&[&["report", "results/s", "--format", "md"][..], &INSISTED].concat());
     assert!(desk.read("results/s/report.md").contains("nothing; the server used "), "the page says so");
 }
