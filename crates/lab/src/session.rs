@@ -303,7 +303,7 @@ impl<'a> Session<'a> {
                 Some(self.save(position, contender, progress)?)
             }
             DataState::Ours { used_by, .. } if used_by == FRESH && self.restarts_after_load(position) => {
-                self.restart(position, contender)?;
+                self.restart_after_load(position, contender, progress)?;
                 Some(Readied::Restarted)
             }
             DataState::Ours { used_by, .. } => {
@@ -334,23 +334,31 @@ impl<'a> Session<'a> {
         prepare::load(stage, None, self.stop, progress)?;
         rest::wait(&[stage], self.stop, progress)?;
         if self.restarts_after_load(position) {
-            self.restart(position, contender)?;
+            self.restart_after_load(position, contender, progress)?;
         }
         Ok(Readied::Reloaded)
     }
 
-    /// Whether the server of a stage starts again after a load, so that its memory holds nothing but what `prewarm` reads. That of a server which
-    /// has loaded made MariaDB slower by 3.5 % than it is after a start on the same data (docs/method/data.md).
+    /// Whether the server of a stage starts again after a load, so that its memory holds nothing but what `prewarm` reads. Without that
+    /// MariaDB did 3.5 % fewer transactions than after a start on the same data (docs/method/data.md).
     fn restarts_after_load(&self, stage: usize) -> bool {
         let workloads = &self.inputs.study.workloads;
         let prewarms = self.inputs.study.sweep_of(&workloads[stage % workloads.len()].name).prewarm.is_some();
         prewarms && self.servers.has(stage / workloads.len())
     }
 
-    fn restart(&mut self, stage: usize, contender: &str) -> Result<(), LabError> {
+    fn restart_after_load(&mut self, stage: usize, contender: &str, progress: &mut dyn Progress) -> Result<(), LabError> {
+        let title = &self.stages[stage].title;
+        progress.passing(&format!("{title}: starting its server again, since it has loaded"));
+        self.restart(stage, WhileStopped::Nothing, contender)?;
+        progress.detail(&format!("{title}: started its server again, so that its memory holds nothing of the load"));
+        Ok(())
+    }
+
+    /// Stops the private server of a stage, does this, and starts it again with its own settings.
+    fn restart(&mut self, stage: usize, step: WhileStopped, contender: &str) -> Result<(), LabError> {
         self.globals.release(contender)?;
-        let position = stage / self.inputs.study.workloads.len();
-        self.servers.restart(position, WhileStopped::Nothing, self.inputs.registry, self.stop)
+        self.servers.restart(stage / self.inputs.study.workloads.len(), step, self.inputs.registry, self.stop)
     }
 
     /// Notes that a trial of `block` has ended and is on disk: the data now belong to it.

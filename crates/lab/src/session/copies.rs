@@ -133,11 +133,12 @@ impl Session<'_> {
     }
 
     fn copy(&mut self, stage: usize, step: WhileStopped, contender: &str, progress: &mut dyn Progress) -> Result<(), LabError> {
+        if self.servers.has(stage / self.inputs.study.workloads.len()) {
+            return self.restart(stage, step, contender);
+        }
         self.globals.release(contender)?;
-        let position = stage / self.inputs.study.workloads.len();
         let at = &self.stages[stage];
         match step {
-            _ if self.servers.has(position) => return self.servers.restart(position, step, self.inputs.registry, self.stop),
             WhileStopped::Save => at.server.save_copy(&self.scope(stage))?,
             WhileStopped::Restore => at.server.restore_copy(&self.scope(stage), &self.leases.notes_of(at))?,
             WhileStopped::Nothing | WhileStopped::Cool => {}
