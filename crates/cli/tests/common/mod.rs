@@ -118,9 +118,11 @@ pub fn files(folder: &Path, found: &mut Vec<PathBuf>) {
     found.sort();
 }
 
-/// Asks until it is so, or gives up after two minutes.
+/// Asks until it is so, or gives up after four minutes.
 pub fn wait_until(what: &str, mut so: impl FnMut() -> bool) {
-    for _ in 0..24_000 {
+    let began = std::time::Instant::now();
+    // A look may itself take long: it asks a server.
+    while began.elapsed() < std::time::Duration::from_secs(240) {
         if so() {
             return;
         }
