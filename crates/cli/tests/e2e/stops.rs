@@ -38,9 +38,9 @@ impl Holder {
         let mut child = client.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
         let held = format!("{sql}; SELECT CONCAT('held by ', {id});\n");
         child.stdin.as_mut().unwrap().write_all(held.as_bytes()).unwrap();
-        let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
         let held = |line: std::io::Result<String>| Some(line.unwrap().trim().strip_prefix("held by ")?.to_owned());
-        let id = lines.into_iter().find_map(held).unwrap_or_else(|| panic!("{sql}"));
+        let id = lines.find_map(held).unwrap_or_else(|| panic!("{sql}"));
         Self { child, id }
     }
 
